@@ -360,9 +360,9 @@ class Questions {
       const double x = number(dtype);
       return LazyOp::reduce(Op::ReduceSum, input({float_of(dtype, x), float_of(dtype, -x)}), {0});
     };
-    const LazyOpPtr dividend = zero();
+    const LazyOpPtr dividend = zero(), divisor = zero();
     const LazyOpPtr none =
-        LazyOp::binary(chooser_.chance(1, 2) ? Op::Div : Op::Mod, dividend, zero());
+        LazyOp::binary(chooser_.chance(1, 2) ? Op::Div : Op::Mod, dividend, divisor);
     const LazyOpPtr equal = LazyOp::cast(LazyOp::binary(Op::CmpLt, none, none), dtype);
     const Scalar nan = float_of(dtype, std::numeric_limits<double>::quiet_NaN());
     expect(true, none, {nan}, exact_profile());

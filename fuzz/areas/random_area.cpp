@@ -115,7 +115,8 @@ class RandomArea final : public Area {
     c.count = static_cast<std::int64_t>(chooser.below(chooser.chance(1, 4) ? kMostCount : 40));
     if (c.kind == 2) {
       const std::uint64_t range = std::uint64_t{1} << chooser.below(33);
-      c.low = chooser.between(-300, 300) * (chooser.chance(1, 4) ? std::int64_t{1} << 40 : 1);
+      c.low = chooser.between(-300, 300);
+      if (chooser.chance(1, 4)) c.low *= std::int64_t{1} << 40;
       c.high = c.low + static_cast<std::int64_t>(chooser.below(range));
     }
     return c.str();

@@ -111,9 +111,9 @@ Near lowest(DType dtype) {
 
 Near as_type(DType dtype, const Near& x) {
   if (!is_float(dtype))
-    return std::isinf(x.e)
-               ? x
-               : Near(static_cast<Real>(definition::wrapped(static_cast<Wide>(x.v), dtype)));
+    return std::isinf(x.e) ? x
+                           : Near(static_cast<Real>(definition::wrapped(
+                                 is_bool(dtype) ? Wide{x.v != 0} : static_cast<Wide>(x.v), dtype)));
   const Real value = nearest(dtype, x.v);
   if (x.exact() || std::isinf(x.e)) return {value, x.e};
   // Possibly too large: either result is right.

@@ -40,7 +40,8 @@ void draw_update(Drawing& d) {
 }
 void draw_where(Drawing& d) {
   const CallSizes whole = d.shape();
-  d.input(d.part_of(whole), d.chance(1, 5) ? d.dtype : DType::Bool);
+  const DType dtype = d.chance(1, 5) ? d.dtype : DType::Bool;
+  d.input(d.part_of(whole), dtype);
   for (const char* arm : {"a", "b"})
     if (d.chance(1, 4))
       d.call.set(arm, d.number());

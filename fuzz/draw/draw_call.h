@@ -97,9 +97,10 @@ struct Drawing {
     const DType of = from_end || chance(1, 2) ? DType::Int64 : DType::Int32;
     CallInput& at = input(shape, of);
     at.via = at.via == "wide" ? "" : at.via;
-    for (std::string& v : at.values)
-      v = fmt::format("{}",
-                      size == 0 ? 0 : between(0, size - 1) - (from_end && chance(1, 4) ? size : 0));
+    for (std::string& v : at.values) {
+      const std::int64_t p = size == 0 ? 0 : between(0, size - 1);
+      v = fmt::format("{}", from_end && chance(1, 4) ? p - size : p);
+    }
   }
   void mask(const CallSizes& shape) { input(shape, DType::Bool); }
   // Restricts the last input to [low, high].
@@ -113,7 +114,8 @@ struct Drawing {
   }
   std::int64_t axis(std::size_t rank) {
     const auto n = static_cast<std::int64_t>(rank);
-    return n == 0 ? 0 : between(0, n - 1) - (chance(1, 3) ? n : 0);
+    const std::int64_t a = n == 0 ? 0 : between(0, n - 1);
+    return n > 0 && chance(1, 3) ? a - n : a;
   }
   std::int64_t set_axis(const CallSizes& shape, std::string_view key = "axis") {
     const std::int64_t a = axis(shape.size());

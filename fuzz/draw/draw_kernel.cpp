@@ -260,7 +260,8 @@ class KernelDraw {
     }
     if (info(op).arity == 1) return LazyOp::unary(op, a);
     if (info(op).arity == 2 && chooser_.chance(1, 6)) {  // operands that folding may remove
-      const LazyOpPtr k = LazyOp::constant(chooser_.pick(neutral_values(a->dtype())), view(shape));
+      const Scalar neutral = chooser_.pick(neutral_values(a->dtype()));
+      const LazyOpPtr k = LazyOp::constant(neutral, view(shape));
       return chooser_.chance(1, 2) ? LazyOp::binary(op, k, a) : LazyOp::binary(op, a, k);
     }
     const LazyOpPtr b = operand(pool, shape, a->dtype());

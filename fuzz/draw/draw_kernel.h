@@ -18,7 +18,7 @@ enum class Checks : bool { None, Drawn };
 /// or two operations over many elements, many of them edge values of that operation.
 KernelCase draw_kernel_case(Chooser& chooser, Checks checks = Checks::None);
 
-/// Kernels of a few strided loads and reduces; one in 42 of the cases that are not single
+/// Kernels of a few strided loads and reduces; one in 56 of the cases that are not single
 /// operations is of each of these kinds, tiles, lines and windows twice as many.
 enum class Loops : std::uint8_t {
   Product,  // of two operands of up to 33 a side with little computation around it, or a batch

@@ -63,9 +63,10 @@ class LoopsDraw {
     LazyOpPtr term = leaf({Columns, Terms});
     if (chance(1, 5))
       term = LazyOp::binary(Op::Add, term, chance(1, 2) ? term : leaf({Columns, Terms}));
-    if (!chance(1, 8))
-      term =
-          joined(one_of({Op::Mul, Op::Mul, Op::Mul, Op::Add, Op::Max}), term, leaf({Rows, Terms}));
+    if (!chance(1, 8)) {
+      const LazyOpPtr factor = leaf({Rows, Terms});
+      term = joined(one_of({Op::Mul, Op::Mul, Op::Mul, Op::Add, Op::Max}), term, factor);
+    }
     const LazyOpPtr result = reduced(6, term, {Terms});
     return chance(1, 5) ? LazyOp::unary(Op::Neg, result) : result;
   }
@@ -92,7 +93,7 @@ class LoopsDraw {
     if (chance(1, 4)) result = LazyOp::binary(Op::Mul, result, result);
     std::vector<int> over;
     for (int axis = 0; axis < kLine; ++axis)
-      if (chance(1, long_rows_ ? 1 : 3)) over.push_back(axis);
+      if (chance(1, !long_rows_ ? 3 : axis > 0 ? 1 : 2)) over.push_back(axis);
     if (!over.empty()) result = reduced(5, result, over);
     return chance(1, 8) ? LazyOp::cast(result, DType::Float32) : result;
   }
@@ -118,8 +119,10 @@ class LoopsDraw {
       return reduced(4, x, {kLine});
     };
     LazyOpPtr result = line();
-    for (std::uint64_t more = 1 + chooser_.below(2); more > 0; --more)
-      result = LazyOp::binary(one_of({Op::Sub, Op::Add, Op::Mul, Op::Max}), result, line());
+    for (std::uint64_t more = 1 + chooser_.below(2); more > 0; --more) {
+      const LazyOpPtr next = line();
+      result = LazyOp::binary(one_of({Op::Sub, Op::Add, Op::Mul, Op::Max}), result, next);
+    }
     return result;
   }
 
@@ -137,9 +140,14 @@ class LoopsDraw {
     const auto op = [&] { return one_of({Op::Mul, Op::Mul, Op::Mul, Op::Add}); };
     const bool alone = chance(1, 4);
     LazyOpPtr term = window(sizes);
-    if (!alone) term = joined(op(), leaf({Outputs, Channels, Inside}), term);
-    if (chance(1, alone ? 8 : 3))
-      term = LazyOp::binary(op(), term, leaf({chooser_.below(5), chooser_.below(5)}));
+    if (!alone) {
+      const LazyOpPtr factor = leaf({Outputs, Channels, Inside});
+      term = joined(op(), factor, term);
+    }
+    if (chance(1, alone ? 8 : 3)) {
+      const LazyOpPtr factor = leaf({chooser_.below(5), chooser_.below(5)});
+      term = LazyOp::binary(op(), term, factor);
+    }
     const LazyOpPtr result = reduced(alone ? 2 : 6, term, {Channels, Inside});
     return chance(1, 4) ? LazyOp::binary(Op::Max, result, result) : result;
   }
@@ -190,9 +198,10 @@ class LoopsDraw {
     if (!turns || !chance(1, 3)) std::ranges::reverse(axes);  // now innermost first
     Strides strides(shape_.size(), sint(0));
     sint stride = 1;
+    const bool whole = chance(1, 2);  // rows as long as if variables were largest
     for (const std::size_t axis : axes) {
       strides[axis] = stride;
-      stride = stride * shape_[axis];
+      stride = stride * (whole ? sint(*shape_[axis].max()) : shape_[axis]);
     }
     sint &inner = strides[axes.front()], &outer = strides[axes.back()];
     switch (chooser_.below(7)) {
@@ -267,8 +276,8 @@ class LoopsDraw {
         x = unary(x);
         continue;
       }
-      const Axes some = chance(1, 2) ? Axes{chooser_.pick(roles)} : roles;
-      x = LazyOp::binary(one_of({Op::Add, Op::Mul, Op::Max}), x, leaf(with_batch(some)));
+      const LazyOpPtr y = leaf(with_batch(chance(1, 2) ? Axes{chooser_.pick(roles)} : roles));
+      x = LazyOp::binary(one_of({Op::Add, Op::Mul, Op::Max}), x, y);
     }
     return x;
   }
@@ -277,7 +286,8 @@ class LoopsDraw {
   LazyOpPtr shared_part() {
     LazyOpPtr x = leaf({Columns, Terms});
     if (chance(1, 2)) x = unary(x);
-    return LazyOp::binary(chance(1, 2) ? Op::Add : Op::Mul, x, leaf({Batch, Columns}, false));
+    const LazyOpPtr own = leaf({Batch, Columns}, false);
+    return LazyOp::binary(chance(1, 2) ? Op::Add : Op::Mul, x, own);
   }
 
   // --- lines

@@ -256,9 +256,11 @@ void ProgramDraw::gathered(int x) {
   }
   if (type(at).dtype != DType::Int64)
     at = emit(fmt::format("cast %{} int64", at), {type(at).shape, DType::Int64});
-  if (pads)
-    at = lengthened(at, static_cast<std::size_t>(chooser_.index(t.shape.size())),
-                    chooser_.chance(1, 2));
+  const auto longer = [&](const Sizes& sizes) {
+    const std::size_t axis = chooser_.below(sizes.size());
+    return lengthened(last(), axis, chooser_.chance(1, 2));
+  };
+  if (pads) at = longer(t.shape);
   const Sizes shape = type(at).shape;
   ProgramType table{shape, chooser_.pick(types_)};
   table.shape.insert(table.shape.begin(), chooser_.between(0, 4));
@@ -268,7 +270,7 @@ void ProgramDraw::gathered(int x) {
   overwritten(from);
   if (shape.empty() || !chooser_.chance(1, 5)) return;
   // Gathers through views that no single view can express.
-  lengthened(last(), static_cast<std::size_t>(chooser_.index(shape.size())), chooser_.chance(1, 2));
+  longer(shape);
   ProgramType seen = type(last());
   std::ranges::reverse(seen.shape);
   const int view = emit(fmt::format("reshape %{} {}", last(), words(seen.shape)), seen);

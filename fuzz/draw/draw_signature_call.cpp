@@ -103,11 +103,13 @@ class SignatureDrawing {
     d_.call.name = std::string(kernel_ ? defined::kKernelCall : "") + std::string(name_);
     if ((takes("order") || takes("descending") || takes("k")) && d_.chance(1, 2))
       d_.numbers = Numbers::Ties;
-    const std::vector<std::string_view> inputs = split(inputs_, ';');
+    if (takes("eps") && d_.numbers == Numbers::Ties) d_.call.set("eps", "0.125");
+    std::vector<std::string_view> inputs = split(inputs_, ';');
+    if (inputs_.starts_with("n,.,k;.,k;") && d_.chance(1, 4)) inputs[0] = inputs[1];
     const bool along = inputs_.find('%') != inputs_.npos;
     whole_ = d_.shape(along || takes("start") ? 1 : 0,
                       takes("axes") || name_ == "broadcast_shape" ? 4 : 3);
-    lead_ = d_.shape(0, kernel_ ? 2 : 1);
+    lead_ = d_.shape(0, kernel_ || takes("eps") || name_.starts_with("cum") ? 2 : 1);
     if (along) draw_index_shape();
     if (takes("stride") || name_ == "interpolate") draw_windows();
     if (takes("grid"))
@@ -341,8 +343,10 @@ class SignatureDrawing {
       draw_shape();
     } else if (name == "order") {
       CallSizes order;
-      for (std::int64_t i = 0; i < rank; ++i)
-        order.insert(order.begin() + d_.between(0, i), i - (d_.chance(1, 4) ? rank : 0));
+      for (std::int64_t i = 0; i < rank; ++i) {
+        const std::int64_t place = d_.between(0, i);
+        order.insert(order.begin() + place, i - (d_.chance(1, 4) ? rank : 0));
+      }
       d_.call.set("order", order);
     } else if (name == "a" || name == "b") {
       if (d_.chance(1, 2)) d_.set(name, d_.axis(first_.size()));
@@ -399,12 +403,13 @@ class SignatureDrawing {
       std::int64_t left = product(first_);
       shape.clear();
       for (const std::int64_t by : {2, 3, 2})
-        if (left % by == 0 && left > 0 && d_.chance(1, 2)) {
+        if (left % by == 0 && d_.chance(1, 2)) {
           shape.push_back(by);
           left /= by;
         }
-      shape.insert(shape.begin() + d_.between(0, static_cast<std::int64_t>(shape.size())),
-                   left > 0 && d_.chance(1, 3) ? -1 : left);
+      const std::int64_t place = d_.between(0, std::ssize(shape));
+      if (left != 1 || d_.chance(1, 2))
+        shape.insert(shape.begin() + place, left > 0 && d_.chance(1, 3) ? -1 : left);
     } else {
       shape = d_.shape(0, 3);
       CallSizes strides;
@@ -503,9 +508,10 @@ class SignatureDrawing {
     CallInput& at = d_.call.inputs.back();
     at.via = at.via == "wide" ? "" : at.via;
     for (std::string& v : at.values) {
-      std::int64_t p = d_.chance(1, 12) ? d_.between(-size - 2, size + 2)
-                       : size == 0      ? 0
-                                        : d_.between(0, size - 1) - (d_.chance(1, 4) ? size : 0);
+      std::int64_t p = d_.chance(1, 4) ? size : 0;  // counted from the end
+      p = d_.chance(1, 12) ? d_.between(-size - 2, size + 2)
+          : size == 0      ? 0
+                           : d_.between(0, size - 1) - p;
       if (is_unsigned(at.dtype)) p = std::abs(p);
       v = fmt::format("{}", p);
     }

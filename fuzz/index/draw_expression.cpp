@@ -27,7 +27,8 @@ class ExpressionDraw {
 
   std::string draw() {
     const bool many = chooser_.chance(1, 16);  // sums of many terms
-    const std::uint64_t count = 1 + chooser_.below(3) + (many ? 5 + chooser_.below(5) : 0);
+    std::uint64_t count = 1 + chooser_.below(3);
+    if (many) count += 5 + chooser_.below(5);
     std::string text;
     text.reserve(256);
     for (std::uint64_t i = 0; i < count; ++i) declare(text, i);
@@ -99,10 +100,11 @@ class ExpressionDraw {
   void huge_range(const Range& range) {
     using Limits = std::numeric_limits<std::int64_t>;
     constexpr std::int64_t kFar = std::int64_t{1} << 62;
+    const std::int64_t one = chooser_.between(-9, 9), off = chooser_.between(0, 9);
     switch (chooser_.below(3)) {
       case 0: return range(Limits::min(), Limits::max());
-      case 1: return range(chooser_.between(-9, 9), kFar - chooser_.between(0, 9));
-      default: return range(-kFar + chooser_.between(0, 9), chooser_.between(-9, 9));
+      case 1: return range(one, kFar - off);
+      default: return range(-kFar + off, one);
     }
   }
 
@@ -141,7 +143,8 @@ class ExpressionDraw {
     out += kOpens[which];
     for (std::uint64_t left = 2 + chooser_.below(most); left > 0; --left) {
       write(out, form);
-      if (flags) out += fmt::format("{}{}", either(" != ", " < "), chooser_.between(-6, 13));
+      if (flags) out += either(" != ", " < ");
+      if (flags) out += std::to_string(chooser_.between(-6, 13));
       if (left > 1) out += kBetween[which];
     }
     out += ')';
@@ -152,7 +155,8 @@ class ExpressionDraw {
     std::array<std::string, 3> conditions;
     for (std::string& condition : conditions) {
       small(condition);
-      condition += fmt::format("{}{}", either(" != ", " < "), chooser_.between(-2, 9));
+      condition += either(" != ", " < ");
+      condition += std::to_string(chooser_.between(-2, 9));
     }
     const std::uint64_t few = 2 + chooser_.below(2);
     for (std::uint64_t left = 3 + chooser_.below(3); left > 0; --left) {
@@ -357,8 +361,8 @@ class ExpressionDraw {
     if (chooser_.chance(1, 24)) {
       power(out);
       constexpr std::int64_t kPowers[] = {4, 1, 9, 8, 16, 27, 0, -1, -8, -27};
-      out += fmt::format("{}{}", either(" == ", " <= ", 3),
-                         kPowers[chooser_.below(std::size(kPowers))]);
+      out += either(" == ", " <= ", 3);
+      out += std::to_string(kPowers[chooser_.below(std::size(kPowers))]);
       return;
     }
     static constexpr std::string_view kForms[] = {"$ < $",  "$ < ~",  ";%# == 0", ";%# == 1",

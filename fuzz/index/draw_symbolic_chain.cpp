@@ -61,7 +61,7 @@ class SymbolicChainDraw {
       const std::int64_t low = chooser_.between(0, wide_ && chooser_.chance(1, 2) ? 5 : 2);
       const std::int64_t values = wide_       ? chooser_.between(6, count > 1 ? 8 : 12)
                                   : count > 2 ? chooser_.between(1, 2)
-                                              : chooser_.between(1, 3);
+                                              : chooser_.between(count == 1 ? 0 : 1, 3);
       declare(std::string(names[static_cast<std::size_t>(i)]), low, low + values);
     }
   }
@@ -243,8 +243,10 @@ class SymbolicChainDraw {
   MovementOp stride() {
     MovementOp op{.kind = Kind::Stride};
     const std::int64_t most = chooser_.chance(1, 2) ? 3 : 1;
-    for (std::size_t i = 0; i < tracker_.shape().size(); ++i)
-      op.steps.push_back(chooser_.between(1, most) * (chooser_.chance(1, 3) ? -1 : 1));
+    for (std::size_t i = 0; i < tracker_.shape().size(); ++i) {
+      const std::int64_t step = chooser_.between(1, most);
+      op.steps.push_back(chooser_.chance(1, 3) ? -step : step);
+    }
     return op;
   }
 

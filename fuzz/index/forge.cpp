@@ -95,7 +95,8 @@ class Forge {
 
   Expr condition() {
     constexpr ExprOp kComparisons[] = {ExprOp::Lt, ExprOp::Le, ExprOp::Eq, ExprOp::Ne, ExprOp::Ge};
-    const Expr c = apply(kComparisons[chooser_.below(5)], value(1), value(1));
+    const ExprOp op = kComparisons[chooser_.below(5)];
+    const Expr c = e_.apply(op, {value(1), value(1)});
     return chooser_.chance(1, 6) ? e_.apply(ExprOp::Not, {c}) : c;
   }
 
@@ -103,14 +104,15 @@ class Forge {
     if (depth == 0 || chooser_.chance(1, 3)) return chooser_.pick(leaves_);
     switch (chooser_.below(7)) {
       case 0: return zero();
-      case 1: return apply(ExprOp::Div, value(depth - 1), zero());
-      case 2: return apply(ExprOp::Mod, value(depth - 1), zero());
-      case 3:
-        return apply(chooser_.chance(1, 2) ? ExprOp::TruncDiv : ExprOp::TruncMod, value(depth - 1),
-                     zero());
+      case 1: return e_.apply(ExprOp::Div, {value(depth - 1), zero()});
+      case 2: return e_.apply(ExprOp::Mod, {value(depth - 1), zero()});
+      case 3: {
+        const ExprOp op = chooser_.chance(1, 2) ? ExprOp::TruncDiv : ExprOp::TruncMod;
+        return e_.apply(op, {value(depth - 1), zero()});
+      }
       case 4: return e_.apply(ExprOp::Where, {condition(), value(depth - 1), value(depth - 1)});
-      case 5: return apply(ExprOp::Mul, value(depth - 1), value(depth - 1));
-      default: return apply(ExprOp::Add, value(depth - 1), value(depth - 1));
+      case 5: return e_.apply(ExprOp::Mul, {value(depth - 1), value(depth - 1)});
+      default: return e_.apply(ExprOp::Add, {value(depth - 1), value(depth - 1)});
     }
   }
 

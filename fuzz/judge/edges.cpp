@@ -127,6 +127,7 @@ EdgeRows float_binary(Op op, DType d) {
     case Op::Sub: {
       EdgeRows rows = float_binary(Op::Add, d);
       for (std::vector<double>& row : rows) row[1] = -row[1];
+      rows.insert(rows.end(), {{0.0, least}, {1, kInf}});
       return rows;
     }
     case Op::Mul:

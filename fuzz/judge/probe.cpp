@@ -241,6 +241,10 @@ class ProbeDrawer {
   static double full(Chooser& chooser, double low) {  // [low, 2 low), all digits
     return low * (1 + static_cast<double>(chooser.below(1ULL << 52)) * 0x1p-52);
   }
+  static double signed_full(Chooser& chooser) {
+    const double x = full(chooser, 0.75);
+    return chooser.chance(1, 2) ? -x : x;
+  }
   static double power(Chooser& chooser, bool signs) {
     const double x = std::ldexp(1, static_cast<int>(chooser.between(-2, 2)));
     return signs && chooser.chance(1, 2) ? -x : x;
@@ -269,8 +273,7 @@ class ProbeDrawer {
   double other(ProbeFamily family, const Rows& rows, std::size_t at, Chooser& chooser) const {
     if (family == ProbeFamily::Deep && any_max_)
       return rows.row[at] >= 0 && rows.place[at] == rows.row[at] % rows.terms ? 1 : 0;
-    if (family == ProbeFamily::OneHot || family == ProbeFamily::Deep)
-      return full(chooser, 0.75) * (chooser.chance(1, 2) ? -1 : 1);
+    if (family == ProbeFamily::OneHot || family == ProbeFamily::Deep) return signed_full(chooser);
     return power(chooser, false);
   }
 
@@ -284,8 +287,7 @@ class ProbeDrawer {
       const std::int64_t one = row % 4 == 0 ? terms - 1 : mixed % terms;
       const std::int64_t two = row % 3 == 0 ? one : (one + 1 + mixed / terms % (terms - 1)) % terms;
       const bool hot = place == one || place == two;
-      if (family == ProbeFamily::OneHot)
-        return hot ? full(chooser, 0.75) * (chooser.chance(1, 2) ? -1 : 1) : 0.0;
+      if (family == ProbeFamily::OneHot) return hot ? signed_full(chooser) : 0.0;
       return hot ? -full(chooser, std::ldexp(1, static_cast<int>(chooser.between(-3, 1))))
                  : depth(role, row);
     }

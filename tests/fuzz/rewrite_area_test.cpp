@@ -22,8 +22,9 @@ TEST(RewriteCases, ReadBackAndNameWhatIsWrong) {
         "CONST | top | ADD( -> x", "CONST | top | ADD[_, _] -> null", "CONST | substitute %0",
         "CONST | top | ?() -> null", "CONST | top | ADD -> x if x", "CONST:i31", "0.5*CONST"})
     EXPECT_THROW(RewriteCase::parse(bad), ParseError) << bad;
-  for (const std::string bad : {"NEG %0", "NEG ^1", "0*CONST", "9999*CONST",
-                                "CONST | substitute %0=%1", "CONST; 100*SINK 100*%0"})
+  for (const std::string bad :
+       {"NEG %0", "NEG ^1", "0*CONST", "9999*CONST", "CONST | substitute %0=%1",
+        "CONST; 100*SINK 100*%0", "NEG | top | ADD(a, b) -> c"})
     EXPECT_THROW(make_rewrite_area()->check(bad, Effort::Full), ParseError) << bad;
 }
 
