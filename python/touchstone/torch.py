@@ -422,6 +422,9 @@ _ROWS = {
     "dot": lambda o, x, y: f"reshape(reshape({x}, shape=[1,-1]) @ reshape({y}, shape=[-1,1]), shape=[])",
     "convolution": _convolution, "_softmax": lambda o, x, dim, half: f"softmax({_to(x, o.dtype)}, axis={x.axis(dim)})",
     "_log_softmax": lambda o, x, dim, half: f"log_softmax({_to(x, o.dtype)}, axis={x.axis(dim)})",
+    "_fused_rms_norm": lambda o, x, shape, w, eps: (
+        f"rms_norm({x}{f', w={w}' if w is not None else ''}, eps={_torch.finfo(getattr(_torch, x.dtype)).eps if eps is None else eps!r})"
+        if len(shape) == 1 else _refuse("has no row over several axes"), None),
     "native_layer_norm": _norm, "native_group_norm": _group_norm, "native_batch_norm": _batch_norm,
     "_native_batch_norm_legit": _batch_norm, "_native_batch_norm_legit_no_training": _no_training,
     "cudnn_batch_norm": lambda o, *args: (_batch_norm(o, *args)[0], None, None, None),
@@ -592,7 +595,9 @@ class _Writer(_torch.fx.Interpreter):
         except _Unknown as e:
             raise TypeError(f"there is no formula for {target}: {e}; judge the parts around it, or use watch") from None
         for text, value in zip(texts, result if isinstance(result, (tuple, list)) else (result,)):
-            if text is not None:
+            if text is not None and text.isidentifier():
+                self.of[id(value)] = _Term(text, value), value
+            elif text is not None:
                 part = f"t{len(self.parts) + 1}"
                 self.parts.append((part, text))
                 self.of[id(value)] = _Term(part, value), value
