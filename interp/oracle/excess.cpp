@@ -260,7 +260,8 @@ void round_results(const ProgramNode& node, const Profile& profile,
   with_storage(node.dtype, [&]<class W>(std::type_identity<W>) {
     if constexpr (is_float_storage<W>)
       for (std::int64_t i = 0; i < out.count(); ++i) {
-        const Ball of = ball_of<W>(*operands[0], i);
+        const bool alike = operands[0]->dtype() == dtype_v<W>;  // not of a CAST of integers
+        const Ball of = alike ? ball_of<W>(*operands[0], i) : Ball::unknown();
         round_result<W>(node, profile, of.known() ? of.most() : 0, out, i);
       }
   });
