@@ -183,17 +183,17 @@ TEST(Forms, AttentionThatRoundsItsWeightsAndDividesLast) {
 // float32 as PyTorch, or rounded as NumPy and JAX; or both operands by its root.
 TEST(Forms, AttentionThatStoresEachStageInFloat16) {
   const auto narrow = [](float x) { return convert<float>(convert<float16>(x)); };
-  const std::size_t n = 24, d = 32;
-  for (std::uint64_t seed = 1; seed <= 6; ++seed)
+  const std::size_t n = 12, d = 20;
+  for (std::uint64_t seed = 1; seed <= 4; ++seed)
     for (const int way : {0, 1, 2}) {
       test::Draws random(seed);
-      Trial t{"attention(q[24,32]:f16, k[24,32]:f16, v[24,32]:f16)",
+      Trial t{"attention(q[12,20]:f16, k[12,20]:f16, v[12,20]:f16)",
               {drawn(random, n * d, 4), drawn(random, n * d, 4), drawn(random, n * d, 1)},
               {},
               DType::Float16};
       for (Floats& values : t.in)
         for (float& v : values) v = narrow(v);
-      const float scale = 1 / std::sqrt(32.0F);
+      const float scale = 1 / std::sqrt(20.0F);
       Floats q = t.in[0], k = t.in[1];
       const float of_q = way == 0 ? scale : way == 1 ? narrow(scale) : std::sqrt(scale);
       for (float& x : q) x = narrow(x * of_q);
