@@ -142,8 +142,8 @@ TEST(Text, NumbersAmongThemselvesAreComputedInFloat64) {
   EXPECT_EQ(parse("x[2]:i8 + (2 + 1)").value.dtype(), DType::Int8);
   EXPECT_EQ(parse("x[2]:i8 * (7 / 2)").value.dtype(), DType::Float32);
   EXPECT_TRUE(same_kernel("x[2]:i64 + 2**53", "x[2]:i64 + 9007199254740992"));
-  EXPECT_TRUE(same_kernel("x[2]:i64 + (-9223372036854775807 - 1)",
-                          "x[2]:i64 + -9223372036854775808"));
+  EXPECT_TRUE(
+      same_kernel("x[2]:i64 + (-9223372036854775807 - 1)", "x[2]:i64 + -9223372036854775808"));
 }
 
 TEST(Text, ErrorsNameThePlaceAndSuggest) {
