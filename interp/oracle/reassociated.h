@@ -7,13 +7,12 @@
 
 namespace touchstone::interp {
 
-/// The roundings of the expression that `node` ends, as far as a compiler that takes arithmetic for
-/// that of real numbers may rearrange it: sums, products and quotients of loaded values and of
-/// results of other operations, which count one each.
+/// The number of roundings in the expression that ends at `node`. An expression consists of sums,
+/// products and quotients; each other operation in it counts as one rounding.
 int roundings_of(const ProgramNode& node, std::span<const LegalBlock* const> operands);
 
-/// Extends the legal results of a float node to those of every rearrangement of its expression
-/// (Profile::reassociates; docs/oracle.md has the bound), and notes its terms for later nodes.
+/// Makes legal what any rearrangement of the expression may return (Profile::reassociates;
+/// docs/oracle.md has the bound), and keeps the size of its terms for the nodes that read it.
 void extend_to_rearranged(const ProgramNode& node, const Profile& profile,
                           std::span<const LegalBlock* const> operands, LegalBlock& out);
 

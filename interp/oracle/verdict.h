@@ -69,7 +69,7 @@ struct Verdict {
   std::string operands;          // "x = 0.5, y = 2"; empty: not known, or many
   Scalar candidate, low, high;   // legal numbers are [low, high] if `number`
   bool number = false;
-  bool apart = false;  // those of [low, high] of about the size of these
+  bool apart = false;  // only numbers near `low` or near `high`
   bool nan = false;    // NaN is legal
   std::string why;  // Unusable: what does not fit. Fail: the limit that statistics exceed, or how
                     // the candidate broke without an output

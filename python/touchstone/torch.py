@@ -18,6 +18,7 @@ from __future__ import annotations
 import collections as _collections
 import math as _math
 import operator as _operator
+import os as _os
 import re as _re
 import traceback as _traceback
 
@@ -32,6 +33,7 @@ __all__ = ["Formula", "Operation", "Seen", "assert_legal", "formula", "judge", "
 
 _TYPES = {getattr(_torch, name): name for name in (
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")}
+_PYTORCH = _os.path.dirname(_torch.__file__) + _os.sep
 _NARROW = ("float16", "bfloat16")
 # PyTorch's sqrt on the CPU is within 1 ULP.
 _ROOTS = '{"name": "torch", "base": "library", "ulp": {"sqrt": 1}}'
@@ -332,7 +334,7 @@ def _interpolate(mode, axes, corners=True):
         given = [r for r in rest[1 if corners else 0:] if r is not None]
         scales = given[0] if given and isinstance(given[0], (list, tuple)) else given
         if not aligned and any(n != m * s for n, m, s in zip(o.shape[-axes:], x.shape[-axes:], scales)):
-            raise _Unknown("positions by another scale than that of the sizes")
+            raise _Unknown("its scale is not the ratio of the sizes")
         return f"interpolate({x}, size={_list(o.shape[-axes:])}, mode={mode}, align_corners={int(corners and bool(rest[0]))})"
     return row
 
@@ -345,10 +347,6 @@ def _elu(o, x, alpha=1, scale=1, input_scale=1):
     if scale != 1:
         raise _Unknown("a scale")
     return f"elu({x}, alpha={_number(alpha)})"
-
-
-def _moved(text):
-    return lambda o, x, *args, **more: text(o, x, *args)
 
 
 def _shaped(o, x, *args, **more):
@@ -505,9 +503,9 @@ def _name_of(op):
     return getattr(op, "_schema", None).name.split("::")[-1] if hasattr(op, "_schema") else getattr(op, "__name__", str(op))
 
 
-def _texts(op, args, kwargs, result):
+def _texts(name, args, kwargs, result):
     """The formulas of an operation's results, from its arguments, in which tensors are terms."""
-    row = _ROWS.get(_name_of(op))
+    row = _ROWS.get(name)
     if row is None:
         raise _Unknown("has no row")
     first = result[0] if isinstance(result, (tuple, list)) else result
@@ -591,7 +589,7 @@ class _Writer(_torch.fx.Interpreter):
             return result
         try:
             terms = _map(lambda x: self.term(x) if isinstance(x, _torch.Tensor) else x, (args, kwargs))
-            texts = _texts(target, *terms, result)
+            texts = _texts(name, *terms, result)
         except _Unknown as e:
             raise TypeError(f"there is no formula for {target}: {e}; judge the parts around it, or use watch") from None
         for text, value in zip(texts, result if isinstance(result, (tuple, list)) else (result,)):
@@ -720,13 +718,12 @@ class watch(_Mode):
             return _Term(name, x)
         try:
             terms = _map(term, (args, kwargs))
-            made = _ROWS.get(row)
-            texts = _texts(_Named(row), *terms, result) if made else _refuse("has no row")
+            texts = _texts(row, *terms, result)
         except _Unknown as e:
             self.seen.unjudged[f"{op}: {e}"] += 1
             return
         where = next((f"{f.filename}:{f.lineno}" for f in reversed(_traceback.extract_stack())
-                      if "/torch/" not in f.filename and f.filename != __file__), "")
+                      if not f.filename.startswith((_PYTORCH, __file__))), "")
         for text, value in zip(texts, result if isinstance(result, (tuple, list)) else (result,)):
             if text is None:
                 continue
@@ -744,8 +741,3 @@ class watch(_Mode):
             self.seen.operations.append(Operation(str(op), declared, verdict, where))
             if self.raises and not verdict.legal:
                 raise AssertionError(str(self.seen.operations[-1]))
-
-
-class _Named:
-    def __init__(self, name):
-        self.__name__ = name

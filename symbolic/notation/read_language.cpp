@@ -14,7 +14,7 @@ namespace touchstone::symbolic {
 namespace {
 
 // clang-format off
-/// What an operator or a call does; those of the last two rows are calls only.
+/// What an operator or a call does. The last two rows can only be called.
 enum Act : int {
   kChoose, kIf, kOr, kAnd, kBitOr, kBitXor, kBitAnd, kEq, kNe, kLt, kLe, kGt, kGe, kLeft, kRight, kAdd, kSub, kMul,
   kFloor, kTrunc, kCeil, kRatio, kNoRatio, kFloorMod, kTruncMod, kPower,
