@@ -124,7 +124,9 @@ void run_formula(KernelRun& run, const std::string& text, const Json& inputs) {
 class ProgramRun {
  public:
   ProgramRun(KernelRun& run, const std::string& text)
-      : run_(run), program_(fuzz::Program::parse(text)), graph_(fuzz::UOpProgram::parse(text)) {
+      : run_(run),
+        program_(fuzz::TensorProgram::parse(text)),
+        graph_(fuzz::UOpProgram::parse(text)) {
     (void)program_.types();
     for (std::size_t i = 0; i < program_.steps.size(); ++i)
       if (program_.steps[i].name == "input") inputs_.set(graph_.values[i].base(), i);
@@ -168,7 +170,7 @@ class ProgramRun {
   }
 
   KernelRun& run_;
-  fuzz::Program program_;
+  fuzz::TensorProgram program_;
   fuzz::UOpProgram graph_;
   UOpMap<std::size_t> inputs_;
   UOpMap<BufferPtr> buffers_;

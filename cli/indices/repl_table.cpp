@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "touchstone/cli/program/terminal.h"
-#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/node/compiled_node.h"
 
 namespace touchstone::cli {
 
@@ -61,11 +61,11 @@ class Values {
 
  private:
   struct Part {
-    symbolic::Program program;
+    symbolic::CompiledNode program;
     std::vector<std::string> names;
   };
   void add(const symbolic::Context& c, const symbolic::Node& node) {
-    Part part{symbolic::Program(c, node.id()), {}};
+    Part part{symbolic::CompiledNode(c, node.id()), {}};
     for (const symbolic::Id id : part.program.variables()) {
       part.names.push_back(*c[id].name);  // NOLINT(*NonNullParamChecker): variables have one
       if (std::ranges::find(names_, part.names.back()) == names_.end())

@@ -155,7 +155,7 @@ void RewriteRecord::ends(std::string_view /*pass*/, const UOp& sink) {
   open_.pop_back();
 }
 
-void RewriteRecord::rewrote(const Rule& rule, const UOp& before, const UOp& after) {
+void RewriteRecord::rewrote(const RewriteRule& rule, const UOp& before, const UOp& after) {
   if (open_.empty()) return;
   const auto known = std::ranges::find_if(
       rules, [&](const UsedRule& r) { return r.name == rule.name && r.why == rule.why; });

@@ -29,7 +29,7 @@ class RewriteRecord final : public RewriteRecorder {
   };
 
   void begins(std::string_view pass, const UOp& sink) override;
-  void rewrote(const Rule& rule, const UOp& before, const UOp& after) override;
+  void rewrote(const RewriteRule& rule, const UOp& before, const UOp& after) override;
   void rebuilt(const UOp& before, const UOp& after) override;
   void ends(std::string_view pass, const UOp& sink) override;
 

@@ -67,7 +67,7 @@ class FarArea final : public Area {
   Measure measure(const std::string& text) override { return measure_of(cases_.of(text)); }
   Extent extent(const std::string& text) override {
     const FarCase& c = cases_.of(text);
-    Extent e{std::ssize(c.chain.ops) + (c.program == FarCase::Program::Load ? 0 : 1), 0};
+    Extent e{std::ssize(c.chain.ops) + (c.program == FarCase::Kernel::Load ? 0 : 1), 0};
     for (const sint& size : c.chain.base) e.dim = std::max(e.dim, size.as_int());
     return e;
   }

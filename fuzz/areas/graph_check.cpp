@@ -18,7 +18,7 @@ namespace {
 // Writes the program as a graph and runs it.
 class GraphRun {
  public:
-  GraphRun(const Program& program, std::uint64_t choices, Device& device)
+  GraphRun(const TensorProgram& program, std::uint64_t choices, Device& device)
       : program_(program), choices_(choices), types_(program.types()), device_(device) {}
 
   // Writes the text in the notation of uop_program.h; false if the graph cannot express it.
@@ -110,7 +110,7 @@ class GraphRun {
         continue;  // unchanged
       const std::optional<std::string> got = read(result, type);
       if (!got) return fmt::format("%{} is wanted and not in memory: {}", at_[w], text_);
-      Program before;
+      TensorProgram before;
       before.steps.assign(program_.steps.begin(),
                           program_.steps.begin() + static_cast<std::ptrdiff_t>(w) + 1);
       const std::string right = by_definition(before, device_);
@@ -161,7 +161,7 @@ class GraphRun {
   }
 
   void emit(const ProgramStep& s) {
-    text_ += (text_.empty() ? "" : "; ") + Program{{s}}.str();
+    text_ += (text_.empty() ? "" : "; ") + TensorProgram{{s}}.str();
     ++count_;
   }
 
@@ -226,7 +226,7 @@ class GraphRun {
     return bytes;
   }
 
-  const Program& program_;
+  const TensorProgram& program_;
   std::uint64_t choices_;
   const std::vector<ProgramType> types_;
   Device& device_;
@@ -244,8 +244,8 @@ class GraphRun {
 
 }  // namespace
 
-GraphChecked graph_differs(const Program& program, std::uint64_t choices, const Config& config,
-                           Device& device) {
+GraphChecked graph_differs(const TensorProgram& program, std::uint64_t choices,
+                           const Config& config, Device& device) {
   GraphRun run(program, choices, device);
   if (!run.write()) return {false};
   try {

@@ -24,7 +24,7 @@ struct GraphChecked {
 /// asked of programs that gather, use another device, or have an assign that cannot be ordered
 /// against its readers; if materialising reduces makes an order possible, the schedule must find
 /// one.
-GraphChecked graph_differs(const Program& program, std::uint64_t choices, const Config& config,
-                           Device& device);
+GraphChecked graph_differs(const TensorProgram& program, std::uint64_t choices,
+                           const Config& config, Device& device);
 
 }  // namespace touchstone::fuzz

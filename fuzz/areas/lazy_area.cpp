@@ -61,7 +61,7 @@ const MultiDevices& several_devices() {
 }
 
 // Whether the program sums floats; splitting such a sum may round differently.
-bool sums_floats(const Program& program, const std::vector<ProgramType>& types) {
+bool sums_floats(const TensorProgram& program, const std::vector<ProgramType>& types) {
   for (std::size_t i = 0; i < types.size(); ++i)
     if (program.steps[i].name == "reduce_sum" && is_float(types[i].dtype)) return true;
   return false;
@@ -143,13 +143,13 @@ std::optional<Checked> too_many_buffers(const LazyBufferPtr& out) {
   return wrong;
 }
 
-LazyBufferPtr at_the_end(const Program& program, const Config& config) {
+LazyBufferPtr at_the_end(const TensorProgram& program, const Config& config) {
   const ConfigScope scope(config);
   const Mode mode{.name = "", .config = config};
   return build(program, mode, inputs_of(program, mode, 0));
 }
 
-std::string run(const Program& program, const ProgramType& type, const Mode& mode,
+std::string run(const TensorProgram& program, const ProgramType& type, const Mode& mode,
                 std::optional<Checked>& broken) {
   const LazyBufferPtr out = build(program, mode, inputs_of(program, mode, 0));
   const ConfigScope scope(mode.scheduled());
@@ -162,13 +162,13 @@ std::string run(const Program& program, const ProgramType& type, const Mode& mod
 }
 
 // The program's first statements up to this one, inclusive.
-Program up_to(const Program& program, std::size_t statement) {
+TensorProgram up_to(const TensorProgram& program, std::size_t statement) {
   const auto end = program.steps.begin() + static_cast<std::ptrdiff_t>(statement) + 1;
   return {{program.steps.begin(), end}};
 }
 
 // Realizes two values at once: the last one and another.
-std::vector<std::string> both(const Program& program, const std::vector<ProgramType>& types,
+std::vector<std::string> both(const TensorProgram& program, const std::vector<ProgramType>& types,
                               std::size_t other, const Mode& mode) {
   const ConfigScope scope(mode.config);
   const auto values = build_all(program, mode, inputs_of(program, mode, 0));
@@ -188,7 +188,7 @@ bool captures_nothing(const Error& e) {
 // The third call's result: with other variable values than the second call, which captured, or,
 // without variables, read after the fourth. nullopt if there is nothing to capture or replay.
 template <class Inputs>
-std::optional<std::string> replayed(const Program& program, const ProgramType& type,
+std::optional<std::string> replayed(const TensorProgram& program, const ProgramType& type,
                                     const Mode& mode, const SymbolicSizes& symbolic,
                                     const Inputs& inputs) {
   TinyJit jit([&](std::span<const LazyBufferPtr> given) {
@@ -210,7 +210,7 @@ std::optional<std::string> replayed(const Program& program, const ProgramType& t
 
 // nullopt if no size can be a variable: movement operations compare sizes and addresses, and a
 // comparison that holds for a size of 3 need not hold for others.
-std::optional<std::string> with_variable(const Program& program, const ProgramType& type,
+std::optional<std::string> with_variable(const TensorProgram& program, const ProgramType& type,
                                          const Mode& mode, const std::string& text) {
   const SymbolicSizes symbolic(program, text);
   if (!symbolic.any()) return std::nullopt;
@@ -230,8 +230,9 @@ std::optional<std::string> with_variable(const Program& program, const ProgramTy
   }
 }
 
-std::optional<std::string> result(const Program& program, const ProgramType& type, const Mode& mode,
-                                  const std::string& text, std::optional<Checked>& broken) {
+std::optional<std::string> result(const TensorProgram& program, const ProgramType& type,
+                                  const Mode& mode, const std::string& text,
+                                  std::optional<Checked>& broken) {
   const ConfigScope scope(mode.config);
   if (mode.symbolic) return with_variable(program, type, mode, text);
   if (mode.jit)
@@ -269,12 +270,12 @@ class LazyArea final : public Area {
  private:
   const bool kernelizes_;
   const Compilers compilers_;
-  LastParsed<Program> programs_;
+  LastParsed<TensorProgram> programs_;
   const std::unique_ptr<Device> definition_ = make_interpreted_device("DEFINITION", 1);
 
   struct Case {
     const std::string& text;
-    const Program& program;
+    const TensorProgram& program;
     std::vector<ProgramType> types;
     std::vector<Mode> modes;
     std::string right;      // by definition
@@ -400,7 +401,7 @@ class LazyArea final : public Area {
   }
 
   // NaN payloads are unspecified, and so is everything computed from their bits.
-  bool bitcasts_nan(const Program& program, const std::vector<ProgramType>& types) {
+  bool bitcasts_nan(const TensorProgram& program, const std::vector<ProgramType>& types) {
     for (const ProgramStep& s : program.steps) {
       if (s.name != "bitcast") continue;
       const auto of = static_cast<std::size_t>(s.of[0]);

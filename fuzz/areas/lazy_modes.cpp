@@ -155,7 +155,7 @@ std::vector<Mode> kernelize_modes(const std::string& text, bool splits) {
   return modes;
 }
 
-SymbolicSizes::SymbolicSizes(const Program& program, const std::string& text) {
+SymbolicSizes::SymbolicSizes(const TensorProgram& program, const std::string& text) {
   Sizes known;
   for (const ProgramStep& s : program.steps)
     for (const std::int64_t size : s.shape)
@@ -245,7 +245,8 @@ LazyBufferPtr stored_input(const ProgramStep& input, const std::string& device) 
   return array(input, input.shape, device, [](std::size_t i) { return i; });
 }
 
-std::vector<LazyBufferPtr> inputs_of(const Program& program, const Mode& mode, std::size_t turn) {
+std::vector<LazyBufferPtr> inputs_of(const TensorProgram& program, const Mode& mode,
+                                     std::size_t turn) {
   std::vector<LazyBufferPtr> inputs;
   for (const ProgramStep& s : program.steps) {
     if (s.name != "input") continue;
@@ -257,7 +258,7 @@ std::vector<LazyBufferPtr> inputs_of(const Program& program, const Mode& mode, s
   return inputs;
 }
 
-std::vector<LazyBufferPtr> build_all(const Program& program, const Mode& mode,
+std::vector<LazyBufferPtr> build_all(const TensorProgram& program, const Mode& mode,
                                      std::span<const LazyBufferPtr> inputs,
                                      const SymbolicSizes& symbolic) {
   std::vector<LazyBufferPtr> values;
@@ -316,8 +317,8 @@ std::vector<LazyBufferPtr> build_all(const Program& program, const Mode& mode,
   return values;
 }
 
-LazyBufferPtr build(const Program& program, const Mode& mode, std::span<const LazyBufferPtr> inputs,
-                    const SymbolicSizes& symbolic) {
+LazyBufferPtr build(const TensorProgram& program, const Mode& mode,
+                    std::span<const LazyBufferPtr> inputs, const SymbolicSizes& symbolic) {
   return build_all(program, mode, inputs, symbolic)
       .back()
       ->copy_to_device(mode.device)

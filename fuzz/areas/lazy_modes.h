@@ -49,7 +49,7 @@ class SymbolicSizes {
  public:
   SymbolicSizes() = default;
   /// Each variable ranges up to two above its value, so that buffers are larger than the part read.
-  SymbolicSizes(const Program& program, const std::string& text);
+  SymbolicSizes(const TensorProgram& program, const std::string& text);
 
   bool any() const { return !sizes_.empty(); }
   const symbolic::Values& values() const { return values_; }
@@ -82,14 +82,15 @@ LazyBufferPtr stored_input(const ProgramStep& input, const std::string& device);
 
 /// The program's inputs. `turn`: 0 for the program's own values, else they are rotated by that
 /// many.
-std::vector<LazyBufferPtr> inputs_of(const Program& program, const Mode& mode, std::size_t turn);
+std::vector<LazyBufferPtr> inputs_of(const TensorProgram& program, const Mode& mode,
+                                     std::size_t turn);
 
 /// The values of all statements, unrealized.
-std::vector<LazyBufferPtr> build_all(const Program& program, const Mode& mode,
+std::vector<LazyBufferPtr> build_all(const TensorProgram& program, const Mode& mode,
                                      std::span<const LazyBufferPtr> inputs,
                                      const SymbolicSizes& symbolic = {});
 /// The value of the last statement, unrealized; intermediate values are not kept alive.
-LazyBufferPtr build(const Program& program, const Mode& mode, std::span<const LazyBufferPtr> inputs,
-                    const SymbolicSizes& symbolic = {});
+LazyBufferPtr build(const TensorProgram& program, const Mode& mode,
+                    std::span<const LazyBufferPtr> inputs, const SymbolicSizes& symbolic = {});
 
 }  // namespace touchstone::fuzz

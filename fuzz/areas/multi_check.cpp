@@ -25,7 +25,7 @@ std::int64_t count(const LazyBufferPtr& x) { return max_elements(x->shape()); }
 
 class Sharded {
  public:
-  Sharded(const Program& program, std::uint64_t choices, std::string here,
+  Sharded(const TensorProgram& program, std::uint64_t choices, std::string here,
           std::span<const std::string> there, bool ring)
       : program_(program),
         bits_(choices),
@@ -228,7 +228,7 @@ class Sharded {
                          fmt::format("{} on {} devices{}", *wrong, n_, ring_ ? " by ring" : ""));
   }
 
-  const Program& program_;
+  const TensorProgram& program_;
   std::uint64_t bits_;
   std::string here_, there_;  // one device, and several
   std::int64_t n_;
@@ -238,7 +238,7 @@ class Sharded {
 
 }  // namespace
 
-std::optional<Checked> multi_differs(const Program& program, const std::string& text,
+std::optional<Checked> multi_differs(const TensorProgram& program, const std::string& text,
                                      const std::string& right, const MultiDevices& on, bool every) {
   const std::uint64_t bits = hash_mix(hash_bytes(text), 5);
   // A device count that divides some size, if possible; otherwise nothing would be sharded.

@@ -21,7 +21,7 @@ struct MultiDevices {
 /// ring allreduce; without such a sum of floats, also the bits of `right`, the program's own.
 /// Operations that the shards do not allow run after a copy of the whole to all devices. `every`:
 /// naively and as a ring, on each number of devices.
-std::optional<Checked> multi_differs(const Program& program, const std::string& text,
+std::optional<Checked> multi_differs(const TensorProgram& program, const std::string& text,
                                      const std::string& right, const MultiDevices& on, bool every);
 
 }  // namespace touchstone::fuzz

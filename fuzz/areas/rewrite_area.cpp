@@ -44,7 +44,7 @@ UPat upat(const Case::Pattern& p) {
 }
 
 // A matcher rule named by its number; its function logs each call.
-Rule rule_of(const Case::Rule& rule, std::size_t number) {
+RewriteRule rule_of(const Case::Rule& rule, std::size_t number) {
   const std::vector<std::string> names = names_of(rule);
   const auto apply = [rule, names, number](const Match& m) {
     std::vector<UOp> named(names.size());
@@ -58,7 +58,7 @@ Rule rule_of(const Case::Rule& rule, std::size_t number) {
 
 // Two matchers, concatenated: rules are tried in the order of both.
 PatternMatcher matcher_of(const CaseRules& rules) {
-  std::vector<Rule> first, second;
+  std::vector<RewriteRule> first, second;
   for (std::size_t i = 0; i < rules.size(); ++i)
     (2 * i < rules.size() ? first : second).push_back(rule_of(rules[i], i));
   return PatternMatcher(std::move(first)) + PatternMatcher(std::move(second));
@@ -66,7 +66,7 @@ PatternMatcher matcher_of(const CaseRules& rules) {
 
 class HeardUses final : public RewriteRecorder {
  public:
-  void rewrote(const Rule& rule, const UOp& before, const UOp& after) override {
+  void rewrote(const RewriteRule& rule, const UOp& before, const UOp& after) override {
     uses.push_back({static_cast<std::size_t>(std::stoul(rule.name.substr(5))), before, after});
   }
   std::vector<RuleUse> uses;
@@ -254,7 +254,7 @@ class RewriteChecking {
     PlainRewriting plain(rules);
     for (const UOp& u : nodes_.back().toposort()) {
       std::vector<RuleCall> calls;
-      const Rule* by = nullptr;
+      const RewriteRule* by = nullptr;
       plain.calls.clear();
       plain.uses.clear();
       const UOp must = plain.matched(u), is = fast.rewrite(u, RewriteContext(calls), &by);

@@ -67,7 +67,7 @@ ScheduleWork work_of(Scheduler scheduler, const std::function<LazyBufferPtr(cons
 
 }  // namespace
 
-std::optional<Checked> ranges_cost_more(const Program& program,
+std::optional<Checked> ranges_cost_more(const TensorProgram& program,
                                         const std::function<LazyBufferPtr(const Config&)>& make) {
   const ScheduleWork by_groups = work_of(Scheduler::Kernelize, make),
                      by_ranges = work_of(Scheduler::Ranges, make);

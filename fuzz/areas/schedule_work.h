@@ -17,7 +17,7 @@ namespace touchstone::fuzz {
 /// they move fewer bytes. Neither is compared if the program gathers: a GATHER is fused into its
 /// reader afterwards, possibly in one schedule only. `make` builds the program's result under a
 /// config.
-std::optional<Checked> ranges_cost_more(const Program& program,
+std::optional<Checked> ranges_cost_more(const TensorProgram& program,
                                         const std::function<LazyBufferPtr(const Config&)>& make);
 
 }  // namespace touchstone::fuzz

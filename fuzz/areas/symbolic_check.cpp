@@ -13,7 +13,7 @@
 #include "touchstone/symbolic/check/derivation_check.h"
 #include "touchstone/symbolic/derive/derive.h"
 #include "touchstone/symbolic/expr/operators.h"
-#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/node/compiled_node.h"
 #include "touchstone/symbolic/number/limits.h"
 
 namespace touchstone::fuzz {
@@ -307,7 +307,7 @@ class Check {
   }
 
   std::optional<Checked> programs() {
-    symbolic::Program program(context_, node_.id());
+    symbolic::CompiledNode program(context_, node_.id());
     std::vector<std::size_t> slots;
     for (const symbolic::Id id : program.variables()) slots.push_back(place_of(context_.name(id)));
     std::vector<Int> point(slots.size());

@@ -52,7 +52,7 @@ constexpr Statement kStatements[] = {
 };
 
 /// The weighted sum of the last value's elements.
-Tensor evaluate(const Program& program, const std::vector<Tensor>& inputs, bool early) {
+Tensor evaluate(const TensorProgram& program, const std::vector<Tensor>& inputs, bool early) {
   std::vector<Tensor> values;
   std::size_t next = 0;
   for (const ProgramStep& s : program.steps) {
@@ -109,7 +109,7 @@ class TensorArea final : public Area {
       Device::get(kDevice).forget_runners();
       return c;
     }
-    const Program& program = programs_.of(text);
+    const TensorProgram& program = programs_.of(text);
     for (const ProgramType& t : program.types())
       if (t.dtype != DType::Float64) throw ParseError("programs of area tensor must be in float64");
     try {
@@ -145,7 +145,7 @@ class TensorArea final : public Area {
   }
 
  private:
-  static std::vector<Tensor> tensors(const Program& program, const InputValues& values) {
+  static std::vector<Tensor> tensors(const TensorProgram& program, const InputValues& values) {
     std::vector<Tensor> out;
     for (const ProgramStep& s : program.steps)
       if (s.name == "input")
@@ -154,11 +154,11 @@ class TensorArea final : public Area {
     return out;
   }
 
-  static double value(const Program& program, const InputValues& values, bool early = false) {
+  static double value(const TensorProgram& program, const InputValues& values, bool early = false) {
     return evaluate(program, tensors(program, values), early).item<double>();
   }
 
-  static Checked check(const Program& program, const std::string& text, Effort effort) {
+  static Checked check(const TensorProgram& program, const std::string& text, Effort effort) {
     InputValues values;
     for (const ProgramStep& s : program.steps) {
       if (s.name != "input") continue;
@@ -197,8 +197,8 @@ class TensorArea final : public Area {
   }
 
   // Compares with a derivative on which two-sided differences at two distances agree.
-  static std::optional<Checked> differs(const Program& program, InputValues values, std::size_t k,
-                                        std::size_t i, double f, double told) {
+  static std::optional<Checked> differs(const TensorProgram& program, InputValues values,
+                                        std::size_t k, std::size_t i, double f, double told) {
     const double x = values[k][i], h = 1.0 / 4096;
     const auto at = [&](double offset) {
       values[k][i] = x + offset;
@@ -219,7 +219,7 @@ class TensorArea final : public Area {
   }
 
   LastParsed<Call> calls_;
-  LastParsed<Program> programs_;
+  LastParsed<TensorProgram> programs_;
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 std::string failure;
 
-struct Program {
+struct LoadedKernel {
   cl::Kernel kernel;
   std::vector<std::size_t> arguments;  // numbers of the buffers it takes
   std::size_t items;                   // work-items
@@ -46,14 +46,14 @@ int compile(const char* json, void** out) {
     program.build("-cl-std=CL1.2");
     std::vector<std::size_t> arguments;
     for (const auto& b : linear.buffers) arguments.push_back(static_cast<std::size_t>(b.idx));
-    *out = new Program{cl::Kernel(program, linear.name.c_str()), arguments,
-                       linear.split < 0 ? 1U : 8U};
+    *out = new LoadedKernel{cl::Kernel(program, linear.name.c_str()), arguments,
+                            linear.split < 0 ? 1U : 8U};
   });
 }
 
 int run(void* program, void* const* buffers, const std::size_t*, std::size_t) {
   return guarded([&] {
-    auto& [kernel, arguments, items] = *static_cast<Program*>(program);
+    auto& [kernel, arguments, items] = *static_cast<LoadedKernel*>(program);
     for (cl_uint i = 0; i < arguments.size(); ++i)
       kernel.setArg(i, *static_cast<const cl::Buffer*>(buffers[arguments[i]]));
     auto queue = cl::CommandQueue::getDefault();
@@ -92,7 +92,7 @@ const touchstone_backend* touchstone_backend_get() {
   });
   capabilities = about.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
   static const auto free = [](void* memory) { delete static_cast<cl::Buffer*>(memory); };
-  static const auto release = [](void* program) { delete static_cast<Program*>(program); };
+  static const auto release = [](void* program) { delete static_cast<LoadedKernel*>(program); };
   static const touchstone_backend backend = {TOUCHSTONE_BACKEND_ABI,
                                              sizeof(touchstone_backend),
                                              capabilities.c_str(),

@@ -102,11 +102,11 @@ FarCase FarCase::parse(std::string_view text) {
     const auto known = std::ranges::find(far::kPrograms, words.empty() ? "" : words[0]);
     if (known == std::end(far::kPrograms))
       throw ParseError("a program must be load, neg, sum, max or rows");
-    c.program = static_cast<Program>(known - far::kPrograms);
-    const bool worded = c.program >= Program::Sum;
+    c.program = static_cast<Kernel>(known - far::kPrograms);
+    const bool worded = c.program >= Kernel::Sum;
     if (words.size() != (worded ? 2U : 1U)) throw ParseError("wrong number of arguments");
     for (const std::string_view word : split(worded ? words[1] : "", ',')) {
-      if (c.program == Program::Rows)
+      if (c.program == Kernel::Rows)
         c.rows.push_back(number(word));
       else
         c.axes.push_back(static_cast<int>(number(word)));
@@ -116,7 +116,7 @@ FarCase FarCase::parse(std::string_view text) {
     if (far::count(base) == 0 ||
         far::count(base) > far::kMostBytes / static_cast<std::int64_t>(itemsize(c.dtype)))
       throw ParseError("the buffer has no elements, or more than 5 GiB");
-    if (c.program == Program::Rows) {
+    if (c.program == Kernel::Rows) {
       if (last.size() != 2 || last[1] != std::ssize(c.rows))
         throw ParseError("rows need two axes and one position per column");
     } else if (far::count(last) > kMostFar) {
@@ -138,8 +138,8 @@ FarCase FarCase::parse(std::string_view text) {
 std::string FarCase::str() const {
   std::string text = fmt::format("{} | {} | {}", name(dtype), chain.str(),
                                  far::kPrograms[static_cast<std::size_t>(program)]);
-  if (program == Program::Rows) return text + fmt::format(" {}", fmt::join(rows, ","));
-  return program < Program::Sum ? text : text + fmt::format(" {}", fmt::join(axes, ","));
+  if (program == Kernel::Rows) return text + fmt::format(" {}", fmt::join(rows, ","));
+  return program < Kernel::Sum ? text : text + fmt::format(" {}", fmt::join(axes, ","));
 }
 
 std::int64_t FarCase::elements() const { return far::count(concrete(chain.base)); }
@@ -148,16 +148,16 @@ LazyOpPtr FarCase::kernel() const {
   ShapeTracker st = ShapeTracker::contiguous(chain.base);
   for (const MovementOp& op : chain.ops) st = apply(st, op);
   LazyOpPtr x;
-  if (program == Program::Rows) {
+  if (program == Kernel::Rows) {
     const LazyOpPtr at =
         LazyOp::load(2, DType::Int64, ShapeTracker::contiguous({std::ssize(rows)}));
     x = LazyOp::gather(1, dtype, st, at);
   } else {
     x = LazyOp::load(1, dtype, st);
   }
-  if (program == Program::Neg) x = LazyOp::unary(Op::Neg, x);
+  if (program == Kernel::Neg) x = LazyOp::unary(Op::Neg, x);
   if (!axes.empty())
-    x = LazyOp::reduce(program == Program::Sum ? Op::ReduceSum : Op::ReduceMax, x, axes);
+    x = LazyOp::reduce(program == Kernel::Sum ? Op::ReduceSum : Op::ReduceMax, x, axes);
   return LazyOp::store(ShapeTracker::contiguous(x->shape()), x);
 }
 
@@ -173,7 +173,7 @@ std::vector<std::int64_t> FarCase::cells() const {
     const std::int64_t row = rows[static_cast<std::size_t>(i)];
     out.push_back(row < 0 || row >= last[0] ? -1 : walk.address(row * last[1] + i));
   }
-  for (std::int64_t i = 0; program != Program::Rows && i < far::count(last); ++i)
+  for (std::int64_t i = 0; program != Kernel::Rows && i < far::count(last); ++i)
     out.push_back(walk.address(i));
   return out;
 }
@@ -181,7 +181,7 @@ std::vector<std::int64_t> FarCase::cells() const {
 std::vector<std::uint64_t> FarCase::value() const {
   std::vector<std::uint64_t> read;
   for (const std::int64_t cell : cells()) read.push_back(cell < 0 ? 0 : far::cut(dtype, at(cell)));
-  if (program == Program::Neg)
+  if (program == Kernel::Neg)
     for (std::uint64_t& x : read) x = far::cut(dtype, std::uint64_t{0} - x);
   if (axes.empty()) return read;
   const Sizes last = far::Walk(chain).shapes.back();
@@ -190,12 +190,12 @@ std::vector<std::uint64_t> FarCase::value() const {
   const std::uint64_t least =
       is_unsigned(dtype) ? 0 : std::uint64_t{1} << (8 * itemsize(dtype) - 1);
   std::vector<std::uint64_t> out(static_cast<std::size_t>(far::count(left)),
-                                 program == Program::Sum ? 0 : least);
+                                 program == Kernel::Sum ? 0 : least);
   for (std::size_t i = 0; i < read.size(); ++i) {
     Sizes index = far::apart(static_cast<std::int64_t>(i), last);
     for (const int axis : axes) index[static_cast<std::size_t>(axis)] = 0;
     std::uint64_t& to = out[static_cast<std::size_t>(far::flat(index, left))];
-    to = program == Program::Sum ? far::cut(dtype, to + read[i]) : far::larger(dtype, to, read[i]);
+    to = program == Kernel::Sum ? far::cut(dtype, to + read[i]) : far::larger(dtype, to, read[i]);
   }
   return out;
 }
@@ -212,9 +212,9 @@ std::vector<std::string> smaller_far(const FarCase& c) {
     }
   };
   FarCase plain = c;
-  plain.program = FarCase::Program::Load;
+  plain.program = FarCase::Kernel::Load;
   plain.axes.clear();
-  if (c.program != FarCase::Program::Rows) add(plain);
+  if (c.program != FarCase::Kernel::Rows) add(plain);
   for (const std::string& text : smaller_views(c.chain)) {
     FarCase smaller = c;
     smaller.chain = ViewCase::parse(text);
@@ -235,7 +235,7 @@ std::vector<std::string> smaller_far(const FarCase& c) {
 
 Measure measure_of(const FarCase& c) {
   Measure m = measure_of(c.chain);
-  m[0] += c.program == FarCase::Program::Load ? 0 : 1;
+  m[0] += c.program == FarCase::Kernel::Load ? 0 : 1;
   m[1] += std::ssize(c.axes);
   for (const std::int64_t row : c.rows) m[3] += std::max<std::int64_t>(row, 1);
   return m;

@@ -16,11 +16,11 @@ namespace touchstone::fuzz {
 /// AXES", and "rows 7,4294967297", which reads the elements at these positions of the first axis,
 /// one per column.
 struct FarCase {
-  enum class Program : std::uint8_t { Load, Neg, Sum, Max, Rows };
+  enum class Kernel : std::uint8_t { Load, Neg, Sum, Max, Rows };
 
   DType dtype = DType::UInt8;
   ViewCase chain;
-  Program program = Program::Load;
+  Kernel program = Kernel::Load;
   std::vector<int> axes{};           // of Sum and Max
   std::vector<std::int64_t> rows{};  // of Rows
 

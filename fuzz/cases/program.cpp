@@ -240,8 +240,8 @@ ProgramStep parse_step(std::string_view text, int index) {
 
 }  // namespace
 
-Program Program::parse(std::string_view text) {
-  Program p;
+TensorProgram TensorProgram::parse(std::string_view text) {
+  TensorProgram p;
   for (std::size_t from = 0; from <= text.size();) {
     std::size_t end = std::min(text.find(';', from), text.size());
     std::string_view statement = text.substr(from, end - from);
@@ -259,7 +259,7 @@ Program Program::parse(std::string_view text) {
   return p;
 }
 
-std::vector<ProgramType> Program::types() const {
+std::vector<ProgramType> TensorProgram::types() const {
   std::vector<ProgramType> all;
   for (const ProgramStep& s : steps) {
     try {
@@ -271,7 +271,7 @@ std::vector<ProgramType> Program::types() const {
   return all;
 }
 
-std::string Program::str() const {
+std::string TensorProgram::str() const {
   std::string text;
   for (const ProgramStep& s : steps) {
     if (!text.empty()) text += "; ";
@@ -314,7 +314,7 @@ Scalar value_of(const ProgramStep& input, std::size_t i) {
 
 // Operations, inputs and the cost of their types, elements of all values, values other than 0 and
 // 1, characters.
-Measure measure_of(const Program& program) {
+Measure measure_of(const TensorProgram& program) {
   Measure m{};
   for (const ProgramType& t : program.types()) m[2] += 1 + count(t.shape) + std::ssize(t.shape);
   for (const ProgramStep& s : program.steps) {
@@ -331,7 +331,7 @@ Measure measure_of(const Program& program) {
   return m;
 }
 
-Extent extent_of(const Program& program) {
+Extent extent_of(const TensorProgram& program) {
   Extent extent;
   for (const ProgramStep& s : program.steps) {
     for (const std::int64_t size : s.shape) extent.dim = std::max(extent.dim, size);
@@ -365,7 +365,7 @@ std::vector<Dimension> program_dimensions(const ProgramKind& kind) {
   return d;
 }
 
-std::vector<CoverageRow> program_coverage(const Program& program, const ProgramKind& kind) {
+std::vector<CoverageRow> program_coverage(const TensorProgram& program, const ProgramKind& kind) {
   const std::vector<Dimension> d = program_dimensions(kind);
   const std::vector<ProgramType> types = program.types();
   const auto place = [](const Dimension& in, const std::string& name) {

@@ -43,11 +43,11 @@ struct ProgramType {
 /// The program computes the last statement's value. "assign %a %b" writes %b into the memory of %a
 /// and has the value of %b; readers of %a still see its old value. "away" and "back" copy to
 /// another device and back, "copy" does both; an operation runs on the device of its first operand.
-struct Program {
+struct TensorProgram {
   std::vector<ProgramStep> steps;
 
   /// Throws ParseError saying what is wrong, including types and shapes.
-  static Program parse(std::string_view text);
+  static TensorProgram parse(std::string_view text);
   std::string str() const;
   /// One per statement. Throws ParseError if a statement does not fit.
   std::vector<ProgramType> types() const;
@@ -96,7 +96,7 @@ std::vector<int> axes_of(const ProgramStep& reduce);
 
 /// The result's bytes for a program of area lazy: each statement is a kernel built here and run on
 /// `device`; movement is done element by element. Uses nothing of lib/lazy.
-std::string by_definition(const Program& program, Device& device);
+std::string by_definition(const TensorProgram& program, Device& device);
 
 /// The kind of an area's programs.
 struct ProgramKind {
@@ -105,15 +105,15 @@ struct ProgramKind {
 std::string draw_program(Chooser& chooser, const ProgramKind& kind);
 
 /// Smaller programs, the boldest first, and the size of one.
-std::vector<std::string> smaller_programs(const Program& program, const ProgramKind& kind);
-Measure measure_of(const Program& program);
-Extent extent_of(const Program& program);
+std::vector<std::string> smaller_programs(const TensorProgram& program, const ProgramKind& kind);
+Measure measure_of(const TensorProgram& program);
+Extent extent_of(const TensorProgram& program);
 
 /// The value of element `i` of an input.
 Scalar value_of(const ProgramStep& input, std::size_t i);
 
 /// Rows for the coverage report: op, operand, rank, dtype.
 std::vector<Dimension> program_dimensions(const ProgramKind& kind);
-std::vector<CoverageRow> program_coverage(const Program& program, const ProgramKind& kind);
+std::vector<CoverageRow> program_coverage(const TensorProgram& program, const ProgramKind& kind);
 
 }  // namespace touchstone::fuzz

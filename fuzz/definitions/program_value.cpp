@@ -86,7 +86,7 @@ HostArray computed_value(const ProgramStep& s, const ProgramType& type,
 
 }  // namespace
 
-std::string by_definition(const Program& program, Device& device) {
+std::string by_definition(const TensorProgram& program, Device& device) {
   const std::vector<ProgramType> types = program.types();
   std::vector<HostArray> values;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {

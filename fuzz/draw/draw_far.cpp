@@ -154,17 +154,17 @@ class FarDraw {
   }
 
   void program() {
-    using Program = FarCase::Program;
-    constexpr Program kAll[] = {Program::Load, Program::Sum, Program::Max, Program::Neg};
+    using Kernel = FarCase::Kernel;
+    constexpr Kernel kAll[] = {Kernel::Load, Kernel::Sum, Kernel::Max, Kernel::Neg};
     case_.program = kAll[chooser_.below(4)];
-    if (case_.program != Program::Sum && case_.program != Program::Max) return;
+    if (case_.program != Kernel::Sum && case_.program != Kernel::Max) return;
     for (std::size_t i = 0; i < shape_.size(); ++i)
       if (chooser_.chance(1, 2)) case_.axes.push_back(static_cast<int>(i));
-    if (case_.axes.empty()) case_.program = Program::Load;
+    if (case_.axes.empty()) case_.program = Kernel::Load;
   }
 
   std::string rows() {
-    case_.program = FarCase::Program::Rows;
+    case_.program = FarCase::Kernel::Rows;
     for (std::int64_t i = 0; i < shape_[1]; ++i) {
       const auto way = chooser_.below(4);
       case_.rows.push_back(way == 0   ? shape_[0] - chooser_.between(0, 3)

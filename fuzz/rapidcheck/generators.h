@@ -50,9 +50,9 @@ struct Kernel : fuzz::KernelCase {
 };
 
 /// A tensor program of area `lazy`.
-struct Program : fuzz::Program {
+struct TensorProgram : fuzz::TensorProgram {
   static constexpr const char* kArea = "lazy";
-  static Program of(const std::string& text) { return {parse(text)}; }
+  static TensorProgram of(const std::string& text) { return {parse(text)}; }
   static fuzz::Area& area() {
     static const std::unique_ptr<fuzz::Area> area = fuzz::make_lazy_area();
     return *area;
@@ -64,7 +64,7 @@ struct Program : fuzz::Program {
 };
 
 inline void showValue(const Kernel& c, std::ostream& os) { show_case(c, os); }
-inline void showValue(const Program& c, std::ostream& os) { show_case(c, os); }
+inline void showValue(const TensorProgram& c, std::ostream& os) { show_case(c, os); }
 
 /// Views of buffers with this shape, through up to five movement operations.
 inline rc::Gen<ShapeTracker> views(std::vector<std::int64_t> shape) {

@@ -12,13 +12,13 @@ namespace {
 using Sizes = std::vector<std::int64_t>;
 
 // Removes unread statements; nullopt if the rest does not fit.
-std::optional<std::string> cleaned(const Program& p) {
+std::optional<std::string> cleaned(const TensorProgram& p) {
   std::vector<bool> used(p.steps.size(), false);
   used.back() = true;
   for (std::size_t i = p.steps.size(); i-- > 0;)
     if (used[i])
       for (const int o : p.steps[i].of) used[static_cast<std::size_t>(o)] = true;
-  Program out;
+  TensorProgram out;
   std::vector<int> now(p.steps.size(), -1);
   for (std::size_t i = 0; i < p.steps.size(); ++i) {
     if (!used[i]) continue;
@@ -37,7 +37,7 @@ std::optional<std::string> cleaned(const Program& p) {
 
 // Adjusts statements to changed ones before them: movement by `mend`, inputs to the shapes they are
 // combined with. False if that fails.
-bool mend_program(Program& p) {
+bool mend_program(TensorProgram& p) {
   for (std::size_t tries = 0; tries <= p.steps.size(); ++tries) {
     std::vector<ProgramType> types;
     bool again = false;
@@ -74,12 +74,12 @@ bool mend_program(Program& p) {
 
 class SmallerProgram {
  public:
-  SmallerProgram(const Program& p, const ProgramKind& kind)
+  SmallerProgram(const TensorProgram& p, const ProgramKind& kind)
       : program_(p), types_(p.types()), one_type_(kind.gradients) {}
 
   std::vector<std::string> all() {
     for (std::size_t i = 0; i + 1 < program_.steps.size(); ++i)
-      with([&](Program& p) { p.steps.resize(i + 1); });
+      with([&](TensorProgram& p) { p.steps.resize(i + 1); });
     for (std::size_t i = program_.steps.size(); i-- > 0;) statement(i);
     sizes();
     axes();
@@ -92,14 +92,14 @@ class SmallerProgram {
   }
 
  private:
-  void emit(Program p) {
+  void emit(TensorProgram p) {
     if (!mend_program(p)) return;
     if (auto text = cleaned(p)) out_.push_back(std::move(*text));
   }
 
   template <class Change>
   void with(const Change& change) {
-    Program p = program_;
+    TensorProgram p = program_;
     change(p);
     emit(std::move(p));
   }
@@ -108,12 +108,12 @@ class SmallerProgram {
     const ProgramStep& s = program_.steps[i];
     if (s.leaf()) return;
     for (const int o : s.of)  // replace it by an operand
-      with([&](Program& p) {
+      with([&](TensorProgram& p) {
         if (i + 1 == p.steps.size()) p.steps.resize(static_cast<std::size_t>(o) + 1);
         for (ProgramStep& later : p.steps) std::ranges::replace(later.of, static_cast<int>(i), o);
       });
     for (const char* value : {"0", "1"})  // or by an input
-      with([&](Program& p) {
+      with([&](TensorProgram& p) {
         p.steps[i] = {"input", {}, "", {}, types_[i].dtype, types_[i].shape, {value}};
       });
   }
@@ -127,7 +127,7 @@ class SmallerProgram {
     for (const std::int64_t size : known)
       for (const std::int64_t to : {std::int64_t{1}, size / 2, size - 1}) {
         if (to >= size) continue;
-        with([&](Program& p) {
+        with([&](TensorProgram& p) {
           for (ProgramStep& s : p.steps) {
             std::ranges::replace(s.shape, size, to);
             std::ranges::replace(s.movement.shape, sint(size), sint(to));
@@ -142,7 +142,7 @@ class SmallerProgram {
   // Drops one axis of all inputs.
   void axes() {
     for (std::size_t axis = 0; axis < 4; ++axis)
-      with([&](Program& p) {
+      with([&](TensorProgram& p) {
         for (ProgramStep& s : p.steps) drop(s.shape, axis);
       });
   }
@@ -151,7 +151,7 @@ class SmallerProgram {
   void dtypes() {
     for (const DTypeInfo& from : dtype_table)
       for (const DType to : {DType::Float32, DType::Int32}) {
-        Program p = program_;
+        TensorProgram p = program_;
         bool any = false;
         for (ProgramStep& s : p.steps) {
           if (s.leaf() && s.dtype == from.dtype) {
@@ -167,23 +167,23 @@ class SmallerProgram {
 
   void numbers(std::size_t i) {
     for (MovementOp& op : simpler(program_.steps[i].movement))
-      with([&](Program& p) { p.steps[i].movement = std::move(op); });
+      with([&](TensorProgram& p) { p.steps[i].movement = std::move(op); });
   }
 
   void input(std::size_t i) {
     const Sizes& shape = program_.steps[i].shape;
     for (std::size_t k = 0; k < shape.size(); ++k)
       for (const std::int64_t to : {std::int64_t{1}, shape[k] / 2, shape[k] - 1})
-        if (to >= 0 && to < shape[k]) with([&](Program& p) { p.steps[i].shape[k] = to; });
+        if (to >= 0 && to < shape[k]) with([&](TensorProgram& p) { p.steps[i].shape[k] = to; });
     const std::vector<std::string>& values = program_.steps[i].values;
-    for (const char* v : {"0", "1"}) with([&](Program& p) { p.steps[i].values = {v}; });
+    for (const char* v : {"0", "1"}) with([&](TensorProgram& p) { p.steps[i].values = {v}; });
     for (const std::string& v : values)
-      if (values.size() > 1) with([&](Program& p) { p.steps[i].values = {v}; });
+      if (values.size() > 1) with([&](TensorProgram& p) { p.steps[i].values = {v}; });
     for (std::size_t k = 0; k < values.size(); ++k)
-      for (const char* to : {"0", "1"}) with([&](Program& p) { p.steps[i].values[k] = to; });
+      for (const char* to : {"0", "1"}) with([&](TensorProgram& p) { p.steps[i].values[k] = to; });
   }
 
-  const Program& program_;
+  const TensorProgram& program_;
   std::vector<ProgramType> types_;
   bool one_type_;
   std::vector<std::string> out_;
@@ -191,7 +191,7 @@ class SmallerProgram {
 
 }  // namespace
 
-std::vector<std::string> smaller_programs(const Program& program, const ProgramKind& kind) {
+std::vector<std::string> smaller_programs(const TensorProgram& program, const ProgramKind& kind) {
   return SmallerProgram(program, kind).all();
 }
 

@@ -61,7 +61,7 @@ std::string_view folded_name(Op op) {
 
 class Marker {
  public:
-  explicit Marker(Program& program) : program_(program), constants_(program.regions.size()) {}
+  explicit Marker(KernelProgram& program) : program_(program), constants_(program.regions.size()) {}
 
   // Derives facts about each node from those about its operands, which come first.
   void look(int id) {
@@ -302,7 +302,7 @@ class Marker {
     return false;
   }
 
-  Program& program_;
+  KernelProgram& program_;
   std::vector<std::vector<Constant>> constants_;  // of each region's nodes
 };
 
@@ -315,7 +315,7 @@ bool holds(DType to, DType from) {
          wide.min_exponent - wide.digits <= narrow.min_exponent - narrow.digits;
 }
 
-void mark_contractions(Program& program, std::span<const int> order) {
+void mark_contractions(KernelProgram& program, std::span<const int> order) {
   Marker marker(program);
   for (const int id : order) marker.look(id);
   for (std::size_t i = order.size(); i-- > 0;) marker.mark(order[i]);

@@ -14,6 +14,6 @@ bool holds(DType to, DType from);
 /// and type: NEG, the arms of a WHERE, a CAST to a wider type, and nodes that fold away, such as a
 /// reduce of one term, x * 1, x + 0, MAX(x, x), or a CAST there and back.
 /// order: the program's regions, each after those of its reduces.
-void mark_contractions(Program& program, std::span<const int> order);
+void mark_contractions(KernelProgram& program, std::span<const int> order);
 
 }  // namespace touchstone::interp

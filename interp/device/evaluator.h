@@ -19,7 +19,7 @@ inline constexpr std::int64_t kKeptBlocks = 64;
 
 /// Block size for a program: smaller for thousands of nodes, so that all blocks together hold no
 /// more than those of 2,048 nodes.
-inline std::int64_t block_elements(const Program& program) {
+inline std::int64_t block_elements(const KernelProgram& program) {
   constexpr std::int64_t kMost = 2048 * kBlockElements, kLeast = 32;
   std::int64_t nodes = 1;
   for (const Region& region : program.regions) nodes += std::ssize(region.nodes);
@@ -49,7 +49,7 @@ class Evaluator {
  public:
   using Block = typename Domain::Block;
 
-  Evaluator(const Program& program, Domain& domain)
+  Evaluator(const KernelProgram& program, Domain& domain)
       : program_(program), domain_(domain), elements_(block_elements(program)) {
     for (const Region& region : program.regions) {
       std::vector<NodeState> states;
@@ -305,7 +305,7 @@ class Evaluator {
     }
   }
 
-  const Program& program_;
+  const KernelProgram& program_;
   Domain& domain_;
   std::int64_t elements_;  // block size
   std::vector<std::vector<NodeState>> states_;

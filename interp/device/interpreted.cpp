@@ -91,7 +91,7 @@ class Values {
 // maximum of parts, so results depend neither on the number of threads nor on their schedule.
 class ThreadedRun {
  public:
-  ThreadedRun(const Program& program, std::span<Buffer* const> buffers, Threads& threads)
+  ThreadedRun(const KernelProgram& program, std::span<Buffer* const> buffers, Threads& threads)
       : program_(program), buffers_(buffers), threads_(threads) {}
 
   void operator()() {
@@ -118,7 +118,7 @@ class ThreadedRun {
 
   // The state of one thread.
   struct Worker {
-    Worker(const Program& program, std::span<Buffer* const> buffers)
+    Worker(const KernelProgram& program, std::span<Buffer* const> buffers)
         : domain(buffers), evaluator(program, domain) {}
     Values domain;
     Evaluator<Values> evaluator;
@@ -165,7 +165,7 @@ class ThreadedRun {
     return true;
   }
 
-  const Program& program_;
+  const KernelProgram& program_;
   std::span<Buffer* const> buffers_;
   Threads& threads_;
   tbb::enumerable_thread_specific<std::unique_ptr<Worker>> workers_;
@@ -190,13 +190,13 @@ class InterpretedRunner : public Runner {
   }
 
  private:
-  void execute_apart(const Program& program, std::span<Buffer* const> buffers) const {
+  void execute_apart(const KernelProgram& program, std::span<Buffer* const> buffers) const {
     OutputApart apart(buffers);
     execute(program, apart.buffers());
     apart.finish();
   }
 
-  void execute(const Program& program, std::span<Buffer* const> buffers) const {
+  void execute(const KernelProgram& program, std::span<Buffer* const> buffers) const {
     std::int64_t most = 0;
     for (const Region& region : program.regions) most = std::max(most, region.size);
     if (threads_->count() > 1 && most >= kWorthThreads)
@@ -214,7 +214,7 @@ class InterpretedRunner : public Runner {
 
   LazyOpPtr kernel_;
   std::shared_ptr<Threads> threads_;
-  Program program_;  // empty for a kernel with variables: made for each binding
+  KernelProgram program_;  // empty for a kernel with variables: made for each binding
 };
 
 class InterpretedDevice : public Device {

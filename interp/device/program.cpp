@@ -49,7 +49,7 @@ class Builder {
     return id;
   }
 
-  Program take() {
+  KernelProgram take() {
     mark_contractions(program_, finished_);
     return std::move(program_);
   }
@@ -339,7 +339,7 @@ class Builder {
   const LazyOpPtr& kernel_;
   Repeats repeats_;
   std::optional<NodeMap<StillAxes>> still_;
-  Program program_;
+  KernelProgram program_;
   std::vector<int> finished_;  // regions, each after those of its reduces
   std::map<std::pair<const LazyOp*, Order>, int> regions_;
 };
@@ -378,7 +378,7 @@ IndexFault fault_of(const ProgramNode& node, std::span<const std::int64_t> posit
   return fault;
 }
 
-Program make_program(const LazyOpPtr& kernel, Repeats repeats) {
+KernelProgram make_program(const LazyOpPtr& kernel, Repeats repeats) {
   Builder builder(kernel, repeats);
   const LazyOpPtr& value = kernel->src().at(0);
   Order identity(value->shape().size());

@@ -92,7 +92,7 @@ struct Region {
 /// A concrete kernel with reordered axes: the operand of every reduce has the reduced axes last, so
 /// a reduction reads one run of elements. Region 0 is the stored value, in output order; a reduce
 /// names the region of its operand. The AST is otherwise unchanged.
-struct Program {
+struct KernelProgram {
   std::vector<Region> regions;
 };
 
@@ -112,6 +112,6 @@ IndexFault fault_of(const ProgramNode& node, std::span<const std::int64_t> posit
                     std::int64_t first);
 
 /// `kernel` must be valid and without variables.
-Program make_program(const LazyOpPtr& kernel, Repeats repeats = Repeats::Computed);
+KernelProgram make_program(const LazyOpPtr& kernel, Repeats repeats = Repeats::Computed);
 
 }  // namespace touchstone::interp

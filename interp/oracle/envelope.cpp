@@ -199,8 +199,8 @@ class Envelope {
   Done done_;
 };
 
-Program program_of(const LazyOpPtr& kernel, const Profile& profile,
-                   const symbolic::Values& values) {
+KernelProgram program_of(const LazyOpPtr& kernel, const Profile& profile,
+                         const symbolic::Values& values) {
   const LazyOpPtr bound = values.empty() ? kernel : bind_variables(kernel, values);
   return with_excess(make_program(with_decompositions(bound), Repeats::KeptFunctions), profile);
 }
@@ -223,7 +223,7 @@ std::uint64_t seed_of(std::uint64_t seed, const LazyOpPtr& kernel,
 // The length of the runs to cut the output into: enough runs for threads, but so few that all
 // together do at most twice the work of one, since each keeps its own results of what repeats. Runs
 // of several rows are whole rows.
-std::int64_t run_length(const Program& program) {
+std::int64_t run_length(const KernelProgram& program) {
   constexpr std::int64_t kMostRuns = 64;
   const std::int64_t size = program.regions[0].size, columns = columns_of(program);
   std::int64_t most = 0;
@@ -258,7 +258,7 @@ void LegalBlock::resize(DType dtype, std::int64_t count, bool is_determined) {
 void legal_results(const LazyOpPtr& kernel, std::span<Buffer* const> buffers,
                    const Profile& profile, const symbolic::Values& values,
                    const std::function<void(std::int64_t, const LegalBlock&)>& sink, Form form) {
-  const Program program = program_of(kernel, profile, values);
+  const KernelProgram program = program_of(kernel, profile, values);
   Envelope domain(buffers, profile, form);
   Evaluator<Envelope> evaluator(program, domain);
   evaluator.run(sink);
@@ -269,7 +269,7 @@ std::optional<Sampled> legal_results_in_runs(
     const symbolic::Values& values, const Sampling& sampling, Threads& threads,
     const std::function<void(std::size_t)>& prepare,
     const std::function<void(std::size_t, std::int64_t, const LegalBlock&)>& sink) {
-  const Program program = program_of(kernel, profile, values);
+  const KernelProgram program = program_of(kernel, profile, values);
   Sampling drawn = sampling;
   drawn.seed = seed_of(sampling.seed, kernel, buffers);
   const std::optional<Sample> sample = sample_of(program, drawn);

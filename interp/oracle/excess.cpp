@@ -248,7 +248,7 @@ std::optional<DType> excess_type(const Profile& profile, DType dtype) {
   return has_mode(profile, dtype) ? std::optional(DType::Float32) : std::nullopt;
 }
 
-Program with_excess(Program program, const Profile& profile) {
+KernelProgram with_excess(KernelProgram program, const Profile& profile) {
   if (!profile.excess && profile.float8 == Float8Overflow::AsDefined) return program;
   for (std::size_t i = 0; i < program.regions.size(); ++i)
     program.regions[i] = Widener(profile, program.regions[i], i == 0).widened();

@@ -19,7 +19,7 @@ std::optional<DType> excess_type(const Profile& profile, DType dtype);
 /// stored or cast to a narrow type, and `rounds_to` of a node states the type to which it may, or
 /// must, be rounded. A MULACC becomes a MUL and an ADD. 8-bit floats with a non-default overflow
 /// mode are computed in float32 and rounded at once.
-Program with_excess(Program program, const Profile& profile);
+KernelProgram with_excess(KernelProgram program, const Profile& profile);
 
 /// Adds the results of rounding to node.rounds_to to each result of `out`, or replaces it by them.
 void round_results(const ProgramNode& node, const Profile& profile,

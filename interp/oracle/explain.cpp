@@ -20,7 +20,7 @@ using MaybeReal = std::optional<Real>;
 // One element without any rounding, to 100 digits.
 class Exact {
  public:
-  Exact(const Program& program, std::span<Buffer* const> buffers)
+  Exact(const KernelProgram& program, std::span<Buffer* const> buffers)
       : program_(program), buffers_(buffers) {}
 
   std::vector<MaybeReal> region(int id, std::int64_t index) const {
@@ -134,7 +134,7 @@ class Exact {
     return std::nullopt;
   }
 
-  const Program& program_;
+  const KernelProgram& program_;
   std::span<Buffer* const> buffers_;
 };
 
@@ -275,7 +275,7 @@ std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* co
   const LazyOpPtr one = one_element(kernel, at);
   std::map<const LazyOp*, LazyOpPtr> handle;
   for (const LazyOpPtr& n : nodes_of(one)) handle[n.get()] = n;
-  const Program program = make_program(one);
+  const KernelProgram program = make_program(one);
   constexpr std::size_t kMostNodes = 1000;  // each is computed with all nodes below it
   if (program.regions[0].nodes.size() > kMostNodes)
     throw AstError(

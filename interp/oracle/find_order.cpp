@@ -210,7 +210,7 @@ std::string FoundOrder::str() const {
 
 std::optional<FoundOrder> find_order(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                                      const Buffer& output, const Profile& profile) {
-  const Program program = make_program(kernel);
+  const KernelProgram program = make_program(kernel);
   const ProgramNode* sum = only_sum(program);
   if (sum == nullptr || sum->terms < 3) return std::nullopt;
   for (const ProgramNode& node : program.regions[0].nodes)

@@ -68,7 +68,7 @@ class Picker {
 // The work for a block of a region: as many elements of each axis as `extents` says.
 class Work {
  public:
-  explicit Work(const Program& program) : program_(program) {}
+  explicit Work(const KernelProgram& program) : program_(program) {}
 
   double of(int id, const std::vector<std::int64_t>& extents) {
     const auto [at, fresh] = known_.try_emplace({id, extents}, 0);
@@ -98,20 +98,20 @@ class Work {
  private:
   double of_region(int id) { return of(id, program_.regions[static_cast<std::size_t>(id)].shape); }
 
-  const Program& program_;
+  const KernelProgram& program_;
   std::map<std::pair<int, std::vector<std::int64_t>>, double> known_;
 };
 
 }  // namespace
 
-std::int64_t columns_of(const Program& program) {
+std::int64_t columns_of(const KernelProgram& program) {
   std::int64_t columns = 1;
   for (const std::int64_t n : program.regions[0].shape)
     if (n != 1) columns = n;
   return std::max<std::int64_t>(columns, 1);
 }
 
-double work_of(const Program& program, std::int64_t length) {
+double work_of(const KernelProgram& program, std::int64_t length) {
   std::vector<std::int64_t> extents = program.regions[0].shape;
   for (std::size_t axis = extents.size(); axis-- > 0;) {
     const std::int64_t size = std::max<std::int64_t>(extents[axis], 1);
@@ -121,7 +121,7 @@ double work_of(const Program& program, std::int64_t length) {
   return Work(program).of(0, extents);
 }
 
-std::optional<Sample> sample_of(const Program& program, const Sampling& sampling) {
+std::optional<Sample> sample_of(const KernelProgram& program, const Sampling& sampling) {
   constexpr double kLeastWork = 256;  // of one element judged alone
   const std::int64_t size = program.regions[0].size;
   if (size < 2) return {};

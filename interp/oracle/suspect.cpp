@@ -254,7 +254,7 @@ struct Arithmetic {
   bool sums = false, multiplies = false;
 };
 
-Arithmetic arithmetic_of(const Program& program, const Profile& profile) {
+Arithmetic arithmetic_of(const KernelProgram& program, const Profile& profile) {
   Arithmetic a;
   double least_normal = 0;
   for (std::size_t r = 0; r < program.regions.size(); ++r)
@@ -306,7 +306,7 @@ std::vector<ElementRun> spread(std::int64_t size, std::int64_t wanted, std::int6
 }
 
 // The elements to examine: at most about an eighth of a large output.
-std::vector<ElementRun> elements_of(const Program& program, bool thorough) {
+std::vector<ElementRun> elements_of(const KernelProgram& program, bool thorough) {
   constexpr std::int64_t kFew = 128, kMostTerms = std::int64_t{1} << 24;
   const std::int64_t size = program.regions[0].size;
   std::int64_t most = 0;
@@ -380,7 +380,7 @@ std::vector<Hypothesis> operand_faults(const Arithmetic& a, const Profile& profi
 }
 
 // Faults inside kernels of several sums, as attention, in float types that no input has.
-std::vector<std::vector<Hypothesis>> inner_faults(const Arithmetic& a, const Program& program,
+std::vector<std::vector<Hypothesis>> inner_faults(const Arithmetic& a, const KernelProgram& program,
                                                   const Profile& profile) {
   using Kind = Hypothesis::Kind;
   std::vector<std::vector<Hypothesis>> batches;
@@ -437,7 +437,7 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
     return out;
   };
   if (!is_float(output.dtype())) return none("the output has no floats");
-  Program program = make_program(kernel, Repeats::Kept);
+  KernelProgram program = make_program(kernel, Repeats::Kept);
   if (const ProgramNode* sum = only_sum(program); sum != nullptr && sum->repeats)
     program = make_program(kernel);  // facts about the sum are needed for every element
   const Arithmetic a = arithmetic_of(program, profile);

@@ -219,7 +219,7 @@ class RealNumbers {
  public:
   using Block = Columns<W>;
 
-  RealNumbers(const Program& program, std::span<Buffer* const> buffers,
+  RealNumbers(const KernelProgram& program, std::span<Buffer* const> buffers,
               std::span<const Hypothesis> hypotheses, const SumRounding& rounding)
       : buffers_(buffers), hypotheses_(hypotheses), rounding_(rounding), sum_(only_sum(program)) {
     for (const ProgramNode& node : program.regions[0].nodes) outer_.insert(&node);
@@ -446,9 +446,9 @@ class RealNumbers {
 };
 
 template <class W>
-Unrounded evaluate(const Program& program, std::span<Buffer* const> buffers, const Buffer& output,
-                   std::span<const ElementRun> runs, std::span<const Hypothesis> hypotheses,
-                   const SumRounding& rounding) {
+Unrounded evaluate(const KernelProgram& program, std::span<Buffer* const> buffers,
+                   const Buffer& output, std::span<const ElementRun> runs,
+                   std::span<const Hypothesis> hypotheses, const SumRounding& rounding) {
   RealNumbers<W> domain(program, buffers, hypotheses, rounding);
   Evaluator<RealNumbers<W>> evaluator(program, domain);
   Unrounded all;
@@ -503,7 +503,7 @@ std::string Hypothesis::str() const {
   return "no fault";
 }
 
-const ProgramNode* only_sum(const Program& program) {
+const ProgramNode* only_sum(const KernelProgram& program) {
   const ProgramNode* sum = nullptr;
   for (const ProgramNode& node : program.regions[0].nodes) {
     switch (node.op) {
@@ -548,7 +548,7 @@ const ProgramNode* only_sum(const Program& program) {
   return std::ranges::all_of(terms, is_product_part) ? sum : nullptr;
 }
 
-std::vector<std::vector<double>> exact_terms(const Program& program, const ProgramNode& sum,
+std::vector<std::vector<double>> exact_terms(const KernelProgram& program, const ProgramNode& sum,
                                              std::span<Buffer* const> buffers,
                                              std::span<const std::int64_t> elements) {
   const Hypothesis exact{};
@@ -570,7 +570,7 @@ std::vector<std::vector<double>> exact_terms(const Program& program, const Progr
   return all;
 }
 
-Unrounded evaluate_unrounded(const Program& program, std::span<Buffer* const> buffers,
+Unrounded evaluate_unrounded(const KernelProgram& program, std::span<Buffer* const> buffers,
                              const Buffer& output, std::span<const ElementRun> runs,
                              std::span<const Hypothesis> hypotheses, const SumRounding& rounding) {
   bool has_double = false;

@@ -71,7 +71,7 @@ struct Unrounded {
 
 /// Evaluates elements of a program for comparison with `output`. hypotheses[0] is Exact.
 /// Throws AstError if a node is not a function of real numbers (bits of floats, random bits).
-Unrounded evaluate_unrounded(const Program& program, std::span<Buffer* const> buffers,
+Unrounded evaluate_unrounded(const KernelProgram& program, std::span<Buffer* const> buffers,
                              const Buffer& output, std::span<const ElementRun> runs,
                              std::span<const Hypothesis> hypotheses, const SumRounding& rounding);
 
@@ -79,11 +79,11 @@ Unrounded evaluate_unrounded(const Program& program, std::span<Buffer* const> bu
 inline constexpr std::int64_t kLeastPartials = 64;
 
 /// The only float sum of region 0 if it is followed only by arithmetic; else null.
-const ProgramNode* only_sum(const Program& program);
+const ProgramNode* only_sum(const KernelProgram& program);
 
 /// The terms of `sum`, the only one of region 0, for some of its results; exact if doubles
 /// represent them, as for products of floats of at most 24 digits.
-std::vector<std::vector<double>> exact_terms(const Program& program, const ProgramNode& sum,
+std::vector<std::vector<double>> exact_terms(const KernelProgram& program, const ProgramNode& sum,
                                              std::span<Buffer* const> buffers,
                                              std::span<const std::int64_t> elements);
 

@@ -38,7 +38,7 @@ const int forks_watched = ::pthread_atfork(nullptr, nullptr, [] {
 
 }  // namespace
 
-Call::Call() {
+RunningCall::RunningCall() {
   if (forks_watched != 0 || forked_amid_calls)
     throw SystemError(
         "this process was forked while another thread was in this library, which cannot be used "
@@ -47,7 +47,7 @@ Call::Call() {
   ++own_calls;
 }
 
-Call::~Call() {
+RunningCall::~RunningCall() {
   --calls;
   --own_calls;
 }

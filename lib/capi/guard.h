@@ -15,19 +15,19 @@ touchstone_status status_of_exception() noexcept;
 
 /// Marks a running call of this thread. Throws SystemError in a process that was forked during
 /// another thread's call: the locks which that thread held stay locked.
-class Call {
+class RunningCall {
  public:
-  Call();
-  ~Call();
-  Call(const Call&) = delete;
-  Call& operator=(const Call&) = delete;
+  RunningCall();
+  ~RunningCall();
+  RunningCall(const RunningCall&) = delete;
+  RunningCall& operator=(const RunningCall&) = delete;
 };
 
 /// Runs `body` and returns its status.
 template <class Body>
 touchstone_status guarded(const Body& body) noexcept {
   try {
-    const Call call;
+    const RunningCall call;
     body();
     return TOUCHSTONE_STATUS_OK;
   } catch (...) {
@@ -39,7 +39,7 @@ touchstone_status guarded(const Body& body) noexcept {
 template <class Body>
 const char* guarded_text(std::string& kept, const Body& body) noexcept {
   try {
-    const Call call;
+    const RunningCall call;
     kept = body();
     return kept.c_str();
   } catch (...) {

@@ -9,7 +9,7 @@ namespace touchstone::codegen {
 namespace {
 
 using symbolic::ExprOp;
-using symbolic::Step;
+using symbolic::LoweredStep;
 
 struct Term {
   int step;
@@ -45,7 +45,7 @@ class Lowering {
   // A sum used only by another sum is merged into it.
   void find_inner_sums() {
     std::vector<int> uses(steps_.size(), 0), in_sums(steps_.size(), 0);
-    for (const Step& step : steps_)
+    for (const LoweredStep& step : steps_)
       for (const int a : step.args) {
         ++uses[at(a)];
         if (is_sum(step.op)) ++in_sums[at(a)];
@@ -55,7 +55,7 @@ class Lowering {
   }
 
   void emit(std::size_t i) {
-    const Step& step = steps_[i];
+    const LoweredStep& step = steps_[i];
     switch (step.op) {
       case ExprOp::Constant: value_[i] = builder_.int_const(step.value); return;
       case ExprOp::Variable: {
@@ -81,11 +81,11 @@ class Lowering {
     }
   }
 
-  int arg(const Step& step, std::size_t k) const { return value_[at(step.args[k])]; }
+  int arg(const LoweredStep& step, std::size_t k) const { return value_[at(step.args[k])]; }
 
-  int division(const Step& step) {
-    const Step& a = steps_[at(step.args[0])];
-    const Step& b = steps_[at(step.args[1])];
+  int division(const LoweredStep& step) {
+    const LoweredStep& a = steps_[at(step.args[0])];
+    const LoweredStep& b = steps_[at(step.args[1])];
     const bool plain = a.min.value_or(-1) >= 0 && b.min.value_or(0) > 0;
     const bool div = step.op == ExprOp::Div;
     const IndexOp op = plain ? (div ? IndexOp::Div : IndexOp::Mod) : index_op(step.op);
@@ -93,7 +93,7 @@ class Lowering {
   }
 
   void emit_sum(std::size_t i) {
-    const Step& step = steps_[i];
+    const LoweredStep& step = steps_[i];
     std::vector<Term>& terms = terms_[i];
     for (std::size_t k = 0; k < step.args.size(); ++k) {
       const bool minus = step.op == ExprOp::Sub && k > 0;
@@ -117,7 +117,7 @@ class Lowering {
     constexpr std::int64_t kLimit = std::numeric_limits<std::int64_t>::max() / 4;
     std::int64_t total = 0;
     for (const Term& t : terms) {
-      const Step& s = steps_[at(t.step)];
+      const LoweredStep& s = steps_[at(t.step)];
       const std::int64_t low = s.min.value_or(-kLimit), high = s.max.value_or(kLimit);
       if (low <= -kLimit || high >= kLimit) return false;
       total += std::max(low < 0 ? -low : low, high < 0 ? -high : high);
@@ -129,7 +129,7 @@ class Lowering {
   int add_up(const std::vector<Term>& terms) {
     int sum = -1;
     for (const Term& t : terms) {
-      const Step& step = steps_[at(t.step)];
+      const LoweredStep& step = steps_[at(t.step)];
       const int v = value_[at(t.step)];
       if (sum != -1)
         sum = builder_.index(t.negative ? IndexOp::Sub : IndexOp::Add, {sum, v});
@@ -146,7 +146,7 @@ class Lowering {
 
   BlockBuilder& builder_;
   const std::map<std::string, int>& names_;
-  std::vector<Step> steps_;
+  std::vector<LoweredStep> steps_;
   std::vector<int> value_;                // by step: the value, -1 inside a sum
   std::vector<std::vector<Term>> terms_;  // by sum
   std::vector<bool> inside_sum_;

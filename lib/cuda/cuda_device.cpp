@@ -19,7 +19,7 @@ namespace {
 
 using cuda::Engine;
 using cuda::GridKernel;
-using cuda::Program;
+using cuda::KernelModule;
 using cuda::Target;
 
 std::string symbol(std::size_t i) { return fmt::format("kernel_{}", i); }
@@ -49,8 +49,8 @@ class Scratch {
 class CudaRunner final : public Runner {
  public:
   /// `program` is null if there is nothing to compute.
-  CudaRunner(GridKernel kernel, std::shared_ptr<Engine> engine, std::shared_ptr<Program> program,
-             const std::string& name, Allocator& allocator)
+  CudaRunner(GridKernel kernel, std::shared_ptr<Engine> engine,
+             std::shared_ptr<KernelModule> program, const std::string& name, Allocator& allocator)
       : kernel_(std::move(kernel)),
         engine_(std::move(engine)),
         program_(std::move(program)),
@@ -122,7 +122,7 @@ class CudaRunner final : public Runner {
 
   GridKernel kernel_;
   std::shared_ptr<Engine> engine_;
-  std::shared_ptr<Program> program_;
+  std::shared_ptr<KernelModule> program_;
   Allocator& allocator_;
   bool checks_;
   cuda::Launch launch_;
@@ -146,7 +146,7 @@ class CudaDevice final : public Device {
       functions += cuda::render_cuda_function(made.back(), symbol(i)) + "\n";
       if (engine_->target() == Target::Host) entries += host_entry(made.back(), symbol(i)) + "\n";
     }
-    std::shared_ptr<Program> program;
+    std::shared_ptr<KernelModule> program;
     if (!functions.empty())
       program =
           engine_->build(cuda::target_preamble(engine_->target(), functions) + functions + entries);

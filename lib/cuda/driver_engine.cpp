@@ -87,7 +87,7 @@ class GpuAllocator final : public Allocator {
   std::shared_ptr<Gpu> gpu_;
 };
 
-class Module final : public Program {
+class Module final : public KernelModule {
  public:
   Module(std::shared_ptr<Gpu> gpu, const std::string& ptx) : gpu_(std::move(gpu)) {
     const Driver& driver = gpu_->use();
@@ -124,14 +124,14 @@ class DriverEngine final : public Engine {
   Target target() const override { return Target::Nvptx; }
   std::unique_ptr<Allocator> allocator() override { return std::make_unique<GpuAllocator>(gpu_); }
 
-  std::shared_ptr<Program> build(const std::string& source) override {
+  std::shared_ptr<KernelModule> build(const std::string& source) override {
     const int capability = gpu_->facts().capability;  // fails before compiling if there is no GPU
     return std::make_shared<Module>(gpu_, options_.keep
                                               ? kept_ptx(cache_, source, capability, options_)
                                               : compile_to_ptx(source, capability, options_));
   }
 
-  void launch(Program&, const Launch& launch) override {
+  void launch(KernelModule&, const Launch& launch) override {
     const Driver& driver = gpu_->use();
     std::vector<void*> arguments(launch.arguments.begin(), launch.arguments.end());
     std::vector<std::int64_t> variables(launch.variables.begin(), launch.variables.end());

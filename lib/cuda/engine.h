@@ -13,9 +13,9 @@
 namespace touchstone::cuda {
 
 /// Compiled kernels, ready to launch.
-class Program {
+class KernelModule {
  public:
-  virtual ~Program() = default;
+  virtual ~KernelModule() = default;
   /// Returns a handle for Engine::launch. Throws SystemError if there is no such kernel.
   virtual void* function(const std::string& symbol) = 0;
 };
@@ -41,9 +41,9 @@ class Engine {
   virtual Target target() const = 0;
   virtual std::unique_ptr<Allocator> allocator() = 0;
   /// Throws SystemError if compilation fails or there is no driver.
-  virtual std::shared_ptr<Program> build(const std::string& source) = 0;
+  virtual std::shared_ptr<KernelModule> build(const std::string& source) = 0;
   /// Returns when everything is done, unless `joined`. Throws SystemError.
-  virtual void launch(Program& program, const Launch& launch) = 0;
+  virtual void launch(KernelModule& program, const Launch& launch) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
 };
 

@@ -118,7 +118,7 @@ class Block : public Grid {
   ucontext_t back_{};
 };
 
-class HostProgram final : public Program {
+class HostProgram final : public KernelModule {
  public:
   explicit HostProgram(const std::filesystem::path& file) : object_(file) {}
   void* function(const std::string& symbol) override {
@@ -141,14 +141,14 @@ class HostEngine final : public Engine {
   Target target() const override { return Target::Host; }
   std::unique_ptr<Allocator> allocator() override { return std::make_unique<HostAllocator>(); }
 
-  std::shared_ptr<Program> build(const std::string& source) override {
+  std::shared_ptr<KernelModule> build(const std::string& source) override {
     const TemporaryDirectory folder("touchstone-grid");
     const std::filesystem::path output = folder.path() / "kernels.so";
     clang::Compiler(clang_).compile(source, output);
     return std::make_shared<HostProgram>(output);
   }
 
-  void launch(Program&, const Launch& launch) override {
+  void launch(KernelModule&, const Launch& launch) override {
     const FpGuard guard;
     const auto entry = reinterpret_cast<Entry>(launch.function);
     if (launch.waits) {

@@ -11,38 +11,38 @@
 namespace touchstone::define {
 namespace {
 
-Window window_of(const Call& c, bool dilates) {
+Window window_of(const Arguments& c, bool dilates) {
   return {c.sizes("stride"), c.sizes("padding"), dilates ? c.sizes("dilation") : Sizes{1}};
 }
-Window pool_window_of(const Call& c, bool dilates) {
+Window pool_window_of(const Arguments& c, bool dilates) {
   Window window = window_of(c, dilates);
   window.ceil = c.flag("ceil_mode");
   return window;
 }
 template <int Spatial>
-Array conv_of(const Call& c) {
+Array conv_of(const Arguments& c) {
   return conv(c.array("x"), c.array("w"), c.maybe("b"), window_of(c, true), c.integer("groups"),
               Spatial, c.way());
 }
 template <int Spatial>
-Array conv_transpose_of(const Call& c) {
+Array conv_transpose_of(const Arguments& c) {
   return conv_transpose(c.array("x"), c.array("w"), c.maybe("b"), window_of(c, true),
                         c.sizes("output_padding"), c.integer("groups"), Spatial, c.way());
 }
 template <int Spatial>
-Array avg_pool_of(const Call& c) {
+Array avg_pool_of(const Arguments& c) {
   const Divisor divisor{c.flag("count_include_pad"),
                         Spatial > 1 ? c.integer("divisor_override") : 0};
   return avg_pool(c.array("x"), c.sizes("size"), pool_window_of(c, false), Spatial, divisor,
                   c.way());
 }
 template <int Spatial, Array (*Pool)(const Array&, const Sizes&, const Window&, int)>
-Array max_pool_of(const Call& c) {
+Array max_pool_of(const Arguments& c) {
   return Pool(c.array("x"), c.sizes("size"), pool_window_of(c, true), Spatial);
 }
 // One size for each axis, or one for all.
 template <std::size_t Spatial, bool OfMaxima>
-Array adaptive_pool_of(const Call& c) {
+Array adaptive_pool_of(const Arguments& c) {
   Sizes sizes = c.sizes("size");
   if (sizes.size() == 1) sizes.resize(Spatial, sizes[0]);
   if (sizes.size() != Spatial)
@@ -50,10 +50,10 @@ Array adaptive_pool_of(const Call& c) {
   return adaptive_pool(c.array("x"), sizes, OfMaxima, c.way());
 }
 template <int Spatial>
-Array lp_pool_of(const Call& c) {
+Array lp_pool_of(const Arguments& c) {
   return lp_pool(c.array("x"), c.real("p"), c.sizes("size"), pool_window_of(c, true), Spatial);
 }
-Array grid_sample_of(const Call& c) {
+Array grid_sample_of(const Arguments& c) {
   static constexpr std::string_view kModes[] = {"bilinear", "nearest", "bicubic"},
                                     kBorders[] = {"zeros", "border", "reflection"};
   static constexpr Interpolation kOf[] = {Interpolation::Linear, Interpolation::Nearest,
@@ -63,7 +63,7 @@ Array grid_sample_of(const Call& c) {
                      c.flag("align_corners"));
 }
 
-Array interpolate_of(const Call& c) {
+Array interpolate_of(const Arguments& c) {
   struct Mode {
     std::string_view name;
     Interpolation mode;
@@ -88,7 +88,7 @@ Array interpolate_of(const Call& c) {
                                did_you_mean(name, known), fmt::join(known, ", ")));
 }
 
-Array matmul_of(const Call& c) {
+Array matmul_of(const Arguments& c) {
   Array a = c.array("a"), b = c.array("b");
   if (c.flag("transpose_a")) a = transpose(a);
   if (c.flag("transpose_b")) b = transpose(b);
@@ -96,7 +96,7 @@ Array matmul_of(const Call& c) {
 }
 
 // [begin, end) of each axis, or of the last ones if there are fewer entries.
-Array slice_of(const Call& c) {
+Array slice_of(const Arguments& c) {
   const Array x = c.array("x");
   const Sizes begin = c.sizes("begin"), end = c.sizes("end");
   if (begin.size() != end.size() || begin.size() > x.shape().size())
@@ -108,7 +108,7 @@ Array slice_of(const Call& c) {
   return x.shrink(keep);
 }
 
-Array pad_of(const Call& c) {
+Array pad_of(const Arguments& c) {
   const Array x = c.array("x");
   const Sizes before = c.sizes("before"), after = c.sizes("after");
   if (before.size() != after.size() || before.size() > x.shape().size())
@@ -131,7 +131,7 @@ Array pad_of(const Call& c) {
   return is_zero ? x.pad(padding) : pad_with(x, padding, value);
 }
 
-Array permute_of(const Call& c) {
+Array permute_of(const Arguments& c) {
   std::vector<int> order;
   const Array x = c.array("x");
   for (const std::int64_t axis : c.sizes("order")) order.push_back(axis_of(x, axis));
@@ -139,20 +139,20 @@ Array permute_of(const Call& c) {
 }
 
 template <Combine By>
-Array segments_of(const Call& c) {
+Array segments_of(const Arguments& c) {
   return segments(c.array("x"), c.array("index"), c.integer("segments"), By);
 }
 template <bool Inverse>
-Array depth_to_space_of(const Call& c) {
+Array depth_to_space_of(const Arguments& c) {
   static constexpr std::string_view kOrders[] = {"dcr", "crd"};
   return depth_to_space(c.array("x"), c.integer("block"), c.choice("mode", kOrders) == 1, Inverse);
 }
 template <int Bits>
-Array dequantize_ggml_of(const Call& c) {
+Array dequantize_ggml_of(const Arguments& c) {
   return dequantize_ggml(c.array("q"), c.maybe("scale"), Bits);
 }
 
-Array attention_of(const Call& c) {
+Array attention_of(const Arguments& c) {
   return attention(c.array("q"), c.array("k"), c.array("v"),
                    {c.maybe("mask"), c.flag("causal"), c.maybe("scale"), c.maybe("dropout"),
                     argument<EmptyRows>(c, "empty")},
@@ -165,9 +165,9 @@ const Definition kNamed[] = {
     {"elementwise", "maximum(x, y)", "the larger; MAX of the op table", from<maximum>, kLoose},
     {"elementwise", "minimum(x, y)", "the smaller; NaN where either is", from<minimum>, kLoose},
     {"elementwise", "cast(x, to=...)", "converted to a type",
-     [](const Call& c) { return c.array("x").cast(c.dtype("to")); }, kLoose},
+     [](const Arguments& c) { return c.array("x").cast(c.dtype("to")); }, kLoose},
     {"elementwise", "bitcast(x, to=...)", "the same bits as a type of that size",
-     [](const Call& c) { return c.array("x").bitcast(c.dtype("to")); }},
+     [](const Arguments& c) { return c.array("x").bitcast(c.dtype("to")); }},
     {"elementwise", "abs(x)", "maximum(x, -x)", from<abs>, kLoose},
     {"elementwise", "relu(x)", "maximum(x, 0)", from<relu>, kLoose},
 
@@ -241,7 +241,7 @@ const Definition kNamed[] = {
      "(x - mean) * rsqrt(var + eps) * w + b of each group of channels, axis 1",
      from<group_norm, 0, 3, 1, 2, 4>, kLoose},
     {"rows", "instance_norm(x, w?, b?, eps=1e-5)", "group_norm of each channel alone",
-     [](const Call& c) {
+     [](const Arguments& c) {
        const Array x = c.array("x");
        return group_norm(x, x.rank() > 1 ? x.size(1) : 1, c.maybe("w"), c.maybe("b"),
                          c.array("eps"), c.way());
@@ -261,7 +261,7 @@ const Definition kNamed[] = {
     {"products", "linear(x, w, b?)", "x w^T + b; w: (out, in)", from<linear>},
     {"products", "attention_scores(q, k, mask?, causal=0, scale?)",
      "q k^T scale, scale 1/sqrt(d); -inf where masked",
-     [](const Call& c) {
+     [](const Arguments& c) {
        return attention_scores(c.array("q"), c.array("k"),
                                {c.maybe("mask"), c.flag("causal"), c.maybe("scale")}, c.way());
      }},
@@ -327,26 +327,26 @@ const Definition kNamed[] = {
      kLoose},
     {"windows", "unfold(x, size=..., dilation=1, padding=0, stride=1)",
      "im2col: (n, c, rows, columns) to (n, c * window, windows)",
-     [](const Call& c) { return unfold(c.array("x"), c.sizes("size"), window_of(c, true)); }},
+     [](const Arguments& c) { return unfold(c.array("x"), c.sizes("size"), window_of(c, true)); }},
     {"windows", "fold(x, output_size=..., size=..., dilation=1, padding=0, stride=1)",
      "col2im: adds windows into (n, c, output_size)",
-     [](const Call& c) {
+     [](const Arguments& c) {
        return fold(c.array("x"), c.sizes("output_size"), c.sizes("size"), window_of(c, true));
      }},
     {"windows", "windows(x, size=..., stride=1, dilation=1)",
      "windows over the last axes, as new axes behind them", from<windows>},
 
     {"reads", "reshape(x, shape=...)", "the same elements; -1: inferred",
-     [](const Call& c) { return c.array("x").reshape(c.sizes("shape")); }},
+     [](const Arguments& c) { return c.array("x").reshape(c.sizes("shape")); }},
     {"reads", "permute(x, order=...)", "axis i is axis order[i] of x", permute_of},
     {"reads", "transpose(x, a=-2, b=-1)", "two axes exchanged", from<transpose>},
     {"reads", "expand(x, shape=...)", "axes of size 1 grow",
-     [](const Call& c) { return c.array("x").expand(c.sizes("shape")); }},
+     [](const Arguments& c) { return c.array("x").expand(c.sizes("shape")); }},
     {"reads", "pad(x, before=..., after=..., value=0, mode=constant)",
      "of the last axes; constant, reflect, edge, wrap, symmetric", pad_of},
     {"reads", "slice(x, begin=..., end=...)", "[begin, end) of the last axes", slice_of},
     {"reads", "stride(x, steps=...)", "every n-th of each axis; negative: from the end",
-     [](const Call& c) { return c.array("x").stride(c.sizes("steps")); }},
+     [](const Arguments& c) { return c.array("x").stride(c.sizes("steps")); }},
     {"reads", "flip(x, axis=all)", "from the end", from<flip>},
     {"reads", "roll(x, shift=..., axis=-1)", "rotated along an axis", from<roll>},
     {"reads", "repeat(x, times=..., axis=-1)", "each element repeated", from<repeat>},
@@ -360,7 +360,7 @@ const Definition kNamed[] = {
     {"reads", "space_to_depth(x, block=..., mode=dcr)", "its inverse", depth_to_space_of<true>},
     {"reads", "as_strided(x, shape=..., strides=..., offset=0)",
      "elements at offset + sum(index * stride)",
-     [](const Call& c) {
+     [](const Arguments& c) {
        return c.array("x").as_strided(c.sizes("shape"), c.sizes("strides"), c.integer("offset"));
      }},
     {"reads", "diagonal(x)", "of a matrix", from<diagonal>},
@@ -370,7 +370,7 @@ const Definition kNamed[] = {
     {"reads", "one_hot(index, classes=..., dtype=f32)", "1 at the index, else 0", from<one_hot>},
     {"reads", "gather(table, index, checked=0)",
      "rows of a table; outside it zeros, or an error with checked=1",
-     [](const Call& c) {
+     [](const Arguments& c) {
        return gather(c.array("table"), c.array("index"),
                      c.flag("checked") ? Outside::Error : Outside::Zero);
      }},
@@ -406,7 +406,7 @@ const Definition kNamed[] = {
      kLoose},
     {"scatters", "select_and_scatter(x, gradient, size=..., stride=1, padding=0)",
      "the gradient of each window added to its first maximum; one size per axis",
-     [](const Call& c) {
+     [](const Arguments& c) {
        return select_and_scatter(c.array("x"), c.array("gradient"), c.sizes("size"),
                                  window_of(c, false));
      }},
@@ -435,7 +435,7 @@ std::string lower_name(Op op) {
 
 // A function for each elementwise op.
 template <int I>
-Array apply_op(const Call& c) {
+Array apply_op(const Arguments& c) {
   constexpr Op op = static_cast<Op>(I);
   if constexpr (info(op).arity == 1) return Array::apply(op, {c.array("x")});
   if constexpr (info(op).arity == 2) return Array::apply(op, {c.array("x"), c.array("y")});
@@ -448,7 +448,7 @@ Array apply_op(const Call& c) {
 
 template <int... I>
 void add_ops(std::vector<Definition>& all, std::integer_sequence<int, I...>) {
-  const auto add = [&](Op op, Array (*make)(const Call&)) {
+  const auto add = [&](Op op, Array (*make)(const Arguments&)) {
     if (!is_elementwise(op) || op == Op::Cast || op == Op::Noop || op == Op::Max) return;
     const char* const names = op == Op::Where       ? "condition, x, y"
                               : info(op).arity == 1 ? "x"
@@ -461,7 +461,7 @@ void add_ops(std::vector<Definition>& all, std::integer_sequence<int, I...>) {
 }
 
 template <int I>
-Array call_function(const Call& c) {
+Array call_function(const Arguments& c) {
   constexpr NamedFunction function = static_cast<NamedFunction>(I);
   if constexpr (info(function).arity == 2)
     return Array::call(function, {c.array("x"), c.array("y")});
@@ -471,7 +471,7 @@ Array call_function(const Call& c) {
 
 template <int... I>
 void add_functions(std::vector<Definition>& all, std::integer_sequence<int, I...>) {
-  const auto add = [&](const FunctionInfo& row, Array (*make)(const Call&)) {
+  const auto add = [&](const FunctionInfo& row, Array (*make)(const Arguments&)) {
     all.push_back({"functions", fmt::format("{}({})", row.name, row.arity == 1 ? "x" : "x, y"),
                    std::string(row.meaning), make, kLoose});
   };

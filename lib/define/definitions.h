@@ -26,9 +26,9 @@ struct Parameter {
 
 /// The arguments of one call by parameter name. Numbers are Arrays that are a `number`. Members
 /// throw ParseError if an argument is of another kind.
-class Call {
+class Arguments {
  public:
-  explicit Call(std::map<std::string, Given, std::less<>> given, const Way& way = {})
+  explicit Arguments(std::map<std::string, Given, std::less<>> given, const Way& way = {})
       : given_(std::move(given)), way_(way) {}
   Array array(std::string_view name) const;
   std::optional<Array> maybe(std::string_view name) const;  // an array, or nullopt if missing
@@ -47,8 +47,8 @@ class Call {
   const Way& way() const { return way_; }
 
   /// The same call, of a definition with these parameters.
-  Call of(std::vector<Parameter> parameters) const {
-    Call call = *this;
+  Arguments of(std::vector<Parameter> parameters) const {
+    Arguments call = *this;
     call.parameters_ = std::move(parameters);
     return call;
   }
@@ -70,7 +70,7 @@ class Call {
 /// `is_loose`; `called` (text.h) makes either.
 struct Definition {
   std::string group, signature, summary;
-  Array (*make)(const Call&);
+  Array (*make)(const Arguments&);
   /// Other implementations may compute exp, log, a root or a mean differently, round out-of-range
   /// casts differently, or give either zero.
   bool is_loose = false;

@@ -9,12 +9,12 @@ namespace {
 constexpr bool kMayDiffer = true;  // Definition::is_loose
 
 template <NamedFunction F, bool SecondGates>
-Array gated_of(const Call& c) {
+Array gated_of(const Arguments& c) {
   return gated(F, c.array("x"), c.maybe("y"), c.axis("axis"), SecondGates);
 }
 
 template <Array (*F)(const Array&, const Array&, const ClassLossArgs&, const Way&)>
-Array class_loss_of(const Call& c, double label_smoothing) {
+Array class_loss_of(const Arguments& c, double label_smoothing) {
   return F(c.array("x"), c.array("target"),
            {c.maybe("weight"), c.integer("ignore_index"), label_smoothing,
             argument<Reduction>(c, "reduction")},
@@ -22,7 +22,7 @@ Array class_loss_of(const Call& c, double label_smoothing) {
 }
 
 template <bool GivesC>
-Array lstm_of(const Call& c) {
+Array lstm_of(const Arguments& c) {
   return lstm_cell(c.array("x"), c.array("h"), c.array("c"), argument<CellWeights>(c, ""), GivesC,
                    c.way());
 }
@@ -30,14 +30,14 @@ Array lstm_of(const Call& c) {
 // clang-format off
 // var has the shape of x, without its last axis or with size 1 there.
 const Definition kGaussian{"losses", "gaussian_nll_loss(x, target, var, full=0, eps=1e-6, reduction=none)", "0.5 * (log(maximum(var, eps)) + (x - target) * (x - target) / maximum(var, eps)) + full * 0.9189385332046727", nullptr, kMayDiffer};
-Array gaussian_of(const Call& c) {
+Array gaussian_of(const Arguments& c) {
   auto given = c.given();
   const Array x = c.array("x"), var = c.array("var");
   Sizes rows = x.shape();
   if (!rows.empty()) rows.back() = 1;
   if (!var.is_number() && var.rank() + 1 == x.rank() && std::ranges::equal(var.shape(), std::span(rows).first(rows.size() - 1)))
     given.insert_or_assign("var", var.reshape(rows));
-  return called(kGaussian, Call(std::move(given), c.way()), {}).value;
+  return called(kGaussian, Arguments(std::move(given), c.way()), {}).value;
 }
 
 constexpr std::string_view kTanhOrRelu[] = {"tanh", "relu"}, kOneOrTwo[] = {"1", "2"};
@@ -77,7 +77,7 @@ const Definition kLayers[] = {
     {"activations", "clamp(x, low?, high?)", "min(max(x, low), high)", from<clamp>, kMayDiffer},
     {"activations", "hardtanh(x, low=-1, high=1)", "clamp", from<clamp>, kMayDiffer},
     {"activations", "relu6(x)", "clamp(x, 0, 6)",
-     [](const Call& c) { return clamp(c.array("x"), Array::number("0"), Array::number("6")); }, kMayDiffer},
+     [](const Arguments& c) { return clamp(c.array("x"), Array::number("0"), Array::number("6")); }, kMayDiffer},
     {"activations", "hardsigmoid(x)", "relu6(x + 3) / 6", from<hardsigmoid>, kMayDiffer},
     {"activations", "hardswish(x)", "x relu6(x + 3) / 6", from<hardswish>, kMayDiffer},
     {"activations", "mish(x)", "x tanh(softplus(x))", from<mish>, kMayDiffer},
@@ -91,9 +91,9 @@ const Definition kLayers[] = {
 
     {"losses", "cross_entropy(x, target, weight?, ignore_index=-100, label_smoothing=0, reduction=none)",
      "-log_softmax(x) at the target; x: (n, classes, ...), target: (n, ...)",
-     [](const Call& c) { return class_loss_of<cross_entropy>(c, c.real("label_smoothing")); }, kMayDiffer},
+     [](const Arguments& c) { return class_loss_of<cross_entropy>(c, c.real("label_smoothing")); }, kMayDiffer},
     {"losses", "nll_loss(x, target, weight?, ignore_index=-100, reduction=none)", "-x at the target",
-     [](const Call& c) { return class_loss_of<nll_loss>(c, 0); }, kMayDiffer},
+     [](const Arguments& c) { return class_loss_of<nll_loss>(c, 0); }, kMayDiffer},
     {"losses", "mse_loss(x, target, reduction=none)", "(x - target)^2", from<mse_loss>, kMayDiffer},
     {"losses", "l1_loss(x, target, reduction=none)", "|x - target|", from<l1_loss>, kMayDiffer},
     {"losses", "smooth_l1_loss(x, target, beta=1, reduction=none)", "d^2 / (2 beta) where d = |x - target| < beta, else d - beta/2",
@@ -105,7 +105,7 @@ const Definition kLayers[] = {
     {"losses", "binary_cross_entropy_with_logits(x, target, weight?, pos_weight?, reduction=none)", "the same of sigmoid(x)",
      from<binary_cross_entropy_with_logits>, kMayDiffer},
     {"losses", "kl_div(x, target, log_target=0, reduction=none)", "t log(t) - t x, of log-probabilities x; batchmean: sum / n",
-     [](const Call& c) { return kl_div(c.array("x"), c.array("target"), c.flag("log_target"), static_cast<Reduction>(c.choice("reduction", kReductions)), c.way()); }, kMayDiffer},
+     [](const Arguments& c) { return kl_div(c.array("x"), c.array("target"), c.flag("log_target"), static_cast<Reduction>(c.choice("reduction", kReductions)), c.way()); }, kMayDiffer},
 
     {"losses", "hinge_embedding_loss(x, target, margin=1, reduction=none)", "where(target == 1, 0, maximum(margin - x, 0)) + where(target == -1, 0, x)", nullptr, kMayDiffer},
     {"losses", "margin_ranking_loss(x, y, target, margin=0, reduction=none)", "maximum(margin - target * (x - y), 0)", nullptr, kMayDiffer},
@@ -116,10 +116,10 @@ const Definition kLayers[] = {
     {"losses", "cosine_embedding_loss(x, y, target, margin=0, reduction=none)", "where(target == 1, 1 - sum(x * y, axis=-1) / sqrt((sum(x * x, axis=-1) + 1e-12) * (sum(y * y, axis=-1) + 1e-12)), where(target == -1, maximum(sum(x * y, axis=-1) / sqrt((sum(x * x, axis=-1) + 1e-12) * (sum(y * y, axis=-1) + 1e-12)) - margin, 0), 0))", nullptr, kMayDiffer},
     {"losses", "multilabel_soft_margin_loss(x, target, reduction=none)", "-mean(target * logsigmoid(x) + (1 - target) * logsigmoid(-x), axis=-1)", nullptr, kMayDiffer},
     {"losses", "multi_margin_loss(x, target, p=1, margin=1, reduction=none)", "the mean over classes of max(margin - x[target] + x, 0)^p; p: 1 or 2",
-     [](const Call& c) { return multi_margin_loss(c.array("x"), c.array("target"), c.choice("p", kOneOrTwo) == 1, c.array("margin"), argument<Reduction>(c, "reduction"), c.way()); }, kMayDiffer},
+     [](const Arguments& c) { return multi_margin_loss(c.array("x"), c.array("target"), c.choice("p", kOneOrTwo) == 1, c.array("margin"), argument<Reduction>(c, "reduction"), c.way()); }, kMayDiffer},
 
     {"cells", "rnn_cell(x, h, w_ih, w_hh, b_ih?, b_hh?, activation=tanh)", "tanh or relu of W_ih x + b_ih + W_hh h + b_hh",
-     [](const Call& c) { return rnn_cell(c.array("x"), c.array("h"), argument<CellWeights>(c, ""), c.choice("activation", kTanhOrRelu) == 1, c.way()); }, kMayDiffer},
+     [](const Arguments& c) { return rnn_cell(c.array("x"), c.array("h"), argument<CellWeights>(c, ""), c.choice("activation", kTanhOrRelu) == 1, c.way()); }, kMayDiffer},
     {"cells", "lstm_cell(x, h, c, w_ih, w_hh, b_ih?, b_hh?)", "h'; rows of the weights: i, f, g, o", lstm_of<false>, kMayDiffer},
     {"cells", "lstm_cell_c(x, h, c, w_ih, w_hh, b_ih?, b_hh?)", "c' of the same", lstm_of<true>, kMayDiffer},
     {"cells", "gru_cell(x, h, w_ih, w_hh, b_ih?, b_hh?, linear_before_reset=1)", "h'; rows of the weights: r, z, n",
@@ -131,9 +131,9 @@ const Definition kLayers[] = {
     {"pairs", "complex_abs(x)", "hypot(real, imaginary)", from<complex_abs>, kMayDiffer},
     {"pairs", "complex_matmul(x, y)", "(.., n, k, 2) by (.., k, m, 2)", from<complex_matmul>, kMayDiffer},
     {"pairs", "dft(x)", "sum of x[n] e^(-2 pi i k n / N); x: (.., N, 2)",
-     [](const Call& c) { return dft(c.array("x"), false); }, kMayDiffer},
+     [](const Arguments& c) { return dft(c.array("x"), false); }, kMayDiffer},
     {"pairs", "idft(x)", "sum of x[n] e^(2 pi i k n / N) / N",
-     [](const Call& c) { return dft(c.array("x"), true); }, kMayDiffer},
+     [](const Arguments& c) { return dft(c.array("x"), true); }, kMayDiffer},
 };
 // clang-format on
 

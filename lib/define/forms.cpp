@@ -14,10 +14,10 @@ Array is_small(const Array& x) {
   const bool is_double = !x.is_number() && x.dtype() == DType::Float64;
   return less(abs(wide(x)), Array::number(is_double ? "600" : "64"));
 }
-Array x_is_small(const Call& c) { return is_small(c.array("x")); }
+Array x_is_small(const Arguments& c) { return is_small(c.array("x")); }
 
 // Whose square root scales both factors.
-Array scale_is_positive(const Call& c) {
+Array scale_is_positive(const Arguments& c) {
   const Array zero = Array::number("0");
   return less(zero, c.maybe("scale").value_or(Array(1)));
 }

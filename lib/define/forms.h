@@ -16,7 +16,7 @@
 
 namespace touchstone::define {
 
-class Call;
+class Arguments;
 
 /// A way to compute the composites in `of`.
 struct CompositeForm {
@@ -26,7 +26,7 @@ struct CompositeForm {
   Way way;
   /// Where given, an array of bool: the form is sound if all elements are true. Without it, it is
   /// always sound.
-  Array (*sound)(const Call&) = nullptr;
+  Array (*sound)(const Arguments&) = nullptr;
   /// False: legal only if a profile names it, since it is less accurate.
   bool by_default = true;
 };

@@ -61,7 +61,7 @@ DType element_type(std::string_view name);
 
 /// The argument for a parameter of type P; blocks and cells have several, under fixed names.
 template <class P>
-P argument(const Call& c, std::string_view name) {
+P argument(const Arguments& c, std::string_view name) {
   if constexpr (std::is_same_v<P, Array>) return c.array(name);
   if constexpr (std::is_same_v<P, std::optional<Array>>) return c.maybe(name);
   if constexpr (std::is_same_v<P, int>) return c.axis(name);
@@ -86,7 +86,7 @@ P argument(const Call& c, std::string_view name) {
 /// Makes Definition::make from a function of the library. Its parameters follow the signature, or
 /// take the signature's parameters at `places`. A last parameter of type Way gets the call's.
 template <auto F, std::size_t... places>
-Array from(const Call& c) {
+Array from(const Arguments& c) {
   const auto call = [&]<class... P, std::size_t... I>(Array (*)(P...), std::index_sequence<I...>) {
     constexpr std::size_t at[] = {places..., I...};
     return F(argument<std::remove_cvref_t<P>>(c, c.parameter(at[I]))...);

@@ -306,7 +306,7 @@ class Parser {
 
   // (2, 3) or (2,): a list whose first entry is read.
   Given tuple(const Given& first) {
-    Sizes values{Call({{"the first entry", first}}).integer("the first entry")};
+    Sizes values{Arguments({{"the first entry", first}}).integer("the first entry")};
     while (take(","))
       if (next() != ')') values.push_back(whole());
     expect(")", "after the list");
@@ -411,8 +411,8 @@ class Parser {
       if (!p.fallback.empty()) given.emplace(p.name, default_of(p));
     }
     const auto form = forms_.find(found->name());
-    const Call call(std::move(given),
-                    with_stores(form == forms_.end() ? Way{} : form->second->way));
+    const Arguments call(std::move(given),
+                         with_stores(form == forms_.end() ? Way{} : form->second->way));
     if (form != forms_.end() && form->second->sound != nullptr)
       sound_.push_back(at_place(place, [&] { return form->second->sound(call); }));
     return at_place(place, [&] {
@@ -484,7 +484,7 @@ Formula parse(std::string_view text, std::span<const InputShape> shapes, const C
   return Parser(text, shapes, forms, nullptr, stores).parse();
 }
 
-Formula called(const Definition& definition, const Call& call, const ChosenForms& forms) {
+Formula called(const Definition& definition, const Arguments& call, const ChosenForms& forms) {
   const std::string name(definition.name());
   if (definition.make != nullptr) {
     try {

@@ -46,10 +46,10 @@ using ChosenForms = std::map<std::string, const CompositeForm*, std::less<>>;
 Formula parse(std::string_view text, std::span<const InputShape> shapes = {},
               const ChosenForms& forms = {}, Stores* stores = nullptr);
 
-class Call;
+class Arguments;
 struct Definition;
 /// The value of a call, as a formula with the definitions that it used.
-Formula called(const Definition& definition, const Call& call, const ChosenForms& forms = {});
+Formula called(const Definition& definition, const Arguments& call, const ChosenForms& forms = {});
 
 inline constexpr std::size_t kLongestText = 65'536;
 inline constexpr int kDeepestNesting = 100;

@@ -69,7 +69,6 @@ class Plugin {
   std::span<const GuardedMemory> living() const { return buffers_; }
 
  private:
-  struct Program;
   std::string run_once(void* program, std::span<const std::string> inputs, std::size_t output_bytes,
                        std::byte fill, GuardedMemory::Place place);
   std::vector<void*> to_device(std::vector<void*>& held);

@@ -292,7 +292,7 @@ std::vector<std::int64_t> place_in(const define::Sizes& shape, std::int64_t flat
 std::int64_t cost_of_verdict(const LazyOpPtr& kernel) {
   constexpr auto kUnknown = std::numeric_limits<std::int64_t>::max() / (2 * kMostVerdicts);
   if (!variables_of(kernel).empty()) return kUnknown;
-  const interp::Program program =
+  const interp::KernelProgram program =
       interp::make_program(with_decompositions(kernel), interp::Repeats::KeptFunctions);
   const double work = interp::work_of(program, program.regions[0].size);
   return work < static_cast<double>(kUnknown) ? static_cast<std::int64_t>(work) : kUnknown;

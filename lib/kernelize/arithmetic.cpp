@@ -103,7 +103,7 @@ UOp power_to(const Match& m) {
 }
 
 // The rule of a law.
-Rule rule_of(const Law& law) {
+RewriteRule rule_of(const Law& law) {
   std::vector<DType> types;
   for (const DTypeInfo& row : dtype_table)
     if (law.of(row.dtype) && takes(law.op, row.dtype)) types.push_back(row.dtype);
@@ -139,13 +139,13 @@ Rule rule_of(const Law& law) {
           }};
 }
 
-std::vector<Rule> by_laws() {
-  std::vector<Rule> rules;
+std::vector<RewriteRule> by_laws() {
+  std::vector<RewriteRule> rules;
   for (const Law& law : laws()) rules.push_back(rule_of(law));
   return rules;
 }
 
-std::vector<Rule> identities() {
+std::vector<RewriteRule> identities() {
   const UPat x = UPat::var("x"), y = UPat::var("y");
   const std::vector<DType> ints = kIntegers, all = exact();
   return {
@@ -222,7 +222,7 @@ std::vector<Rule> identities() {
   };
 }
 
-std::vector<Rule> choices() {
+std::vector<RewriteRule> choices() {
   const UPat x = UPat::var("x"), y = UPat::var("y"), yes = UPat::number(1), no = UPat::number(0);
   const std::vector<DType> truths = {DType::Bool};
   return {

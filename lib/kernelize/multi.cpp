@@ -173,7 +173,7 @@ UOp on_pair(const Shape& shape, DType d = DType::Float32) {
   return as_shape(UOp::new_buffer(pair(), max_elements(shape), d), shape);
 }
 
-std::vector<Rule> of_computing() {
+std::vector<RewriteRule> of_computing() {
   const UPat x = UPat(GraphOp::Multi).named("x");
   OpSet elementwise = elementwise_ops();
   return {
@@ -232,7 +232,7 @@ std::vector<Rule> of_computing() {
   };
 }
 
-std::vector<Rule> of_moving() {
+std::vector<RewriteRule> of_moving() {
   const UPat x = UPat(GraphOp::Multi).named("x");
   return {
       {"reshape of shards", UPat(GraphOp::Reshape).over({x}), reshape_of_shards,

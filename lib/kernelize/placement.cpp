@@ -213,7 +213,7 @@ UOp on(const UOp& device, const Shape& shape) {
 }
 UOp one(const char* name) { return UOp::device(name); }
 
-std::vector<Rule> of_copies() {
+std::vector<RewriteRule> of_copies() {
   const UPat x = UPat::var("x"), to = UPat(GraphOp::Device).named("d");
   return {
       {"copy of a constant to all", UPat(GraphOp::Copy).over({UPat::cvar("c"), to}),

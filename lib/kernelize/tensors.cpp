@@ -185,7 +185,7 @@ UOp seen(const UOp& x, ShapeTracker st) {
 }
 ShapeTracker wide(std::int64_t n) { return ShapeTracker::contiguous({1}).expand({n}); }
 
-std::vector<Rule> of_nothing() {
+std::vector<RewriteRule> of_nothing() {
   const UPat x = UPat::var("x");
   OpSet any = elementwise_ops() | OpSet::of(GraphOpGroup::Movement) |
               OpSet::of(GraphOpGroup::Reduce) | OpSet::of(GraphOpGroup::Ask) |
@@ -236,7 +236,7 @@ std::vector<Rule> of_nothing() {
   };
 }
 
-std::vector<Rule> of_memory() {
+std::vector<RewriteRule> of_memory() {
   const UPat x = UPat::var("x"), where = UPat(GraphOp::Device).named("d");
   const UPat view = UPat(GraphOp::View).over({x}).named("v");
   const OpSet stored{GraphOp::Contiguous, GraphOp::Buffer, GraphOp::Copy, GraphOp::Assign,

@@ -138,7 +138,7 @@ std::string Ending::text() const {
   return fmt::format("exit code {}", exit_code());
 }
 
-Child Child::of_program(const Program& program, const Refused& refused, Errors errors) {
+Child Child::of_program(const ChildCommand& program, const Refused& refused, Errors errors) {
   std::vector<std::string> words{program.file.string()};
   words.insert(words.end(), program.arguments.begin(), program.arguments.end());
   // Some systems create a namespace but refuse to map its user.

@@ -26,7 +26,7 @@ struct Refused {
 };
 
 /// A program to run directly, without a shell.
-struct Program {
+struct ChildCommand {
   std::filesystem::path file;  // a path, or a name to look up in PATH
   std::vector<std::string> arguments;
   std::vector<std::string> environment;  // NAME=VALUE: adds to or overrides what it inherits
@@ -60,7 +60,7 @@ class Child {
   /// Starts a program with default signals in its own process group. `input` is a socket; `output`
   /// and `errors` are non-blocking pipes to read from. Throws SystemError with the reason if it
   /// cannot be run.
-  static Child of_program(const Program& program, const Refused& refused = {},
+  static Child of_program(const ChildCommand& program, const Refused& refused = {},
                           Errors errors = Errors::Apart);
 
   /// Takes the child's end of a socket; returns its exit code.

@@ -142,7 +142,7 @@ std::string Finished::limit_text(const Limits& limits, const LimitNames& names) 
                      set_by(names.memory));
 }
 
-Finished run_program(const Program& program, std::string_view input, const Limits& limits,
+Finished run_program(const ChildCommand& program, std::string_view input, const Limits& limits,
                      Child::Errors errors) {
   Child child = Child::of_program(program, limits.refused, errors);
   return Talk(child, input, limits).finish();

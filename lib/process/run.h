@@ -39,8 +39,8 @@ struct Finished {
 /// avoid deadlock; a program that does not read its input is no error. Throws SystemError if it
 /// cannot be run, and Interrupted (base/interrupt.h) on request; all its processes are ended in
 /// either case.
-Finished run_program(const Program& program, std::string_view input = {}, const Limits& limits = {},
-                     Child::Errors errors = Child::Errors::Merged);
+Finished run_program(const ChildCommand& program, std::string_view input = {},
+                     const Limits& limits = {}, Child::Errors errors = Child::Errors::Merged);
 
 /// Calls `work` in a forked copy of this process (Child::of_function). If it returns, the exit code
 /// is 0 and `output` its result; if it throws a std::exception, the exit code is 1 and `errors` the

@@ -38,7 +38,7 @@ std::uint64_t mark_of(std::string_view bytes) {
   return hash;
 }
 
-std::string signature(const Program& p) {
+std::string signature(const EmittedProgram& p) {
   std::string text = fmt::format("int {}_run(const void* weights, void* workspace", p.name);
   for (std::size_t i = 0; i < p.inputs.size(); ++i)
     text += fmt::format(",\n    const {}* input{}", c_type(p.inputs[i].dtype), i);
@@ -55,7 +55,7 @@ std::string arrays(const char* what, const std::vector<Array>& all) {
   return text;
 }
 
-std::string header(const Program& p) {
+std::string header(const EmittedProgram& p) {
   const std::string big = upper(p.name);
   return fmt::format(
       R"(#ifndef {0}_H
@@ -80,7 +80,7 @@ std::string header(const Program& p) {
       mark_of(p.weights), p.workspace, signature(p));
 }
 
-std::string call_text(const Call& call) {
+std::string call_text(const KernelCall& call) {
   std::string text = "  {\n";
   std::string list;
   for (const std::string& buffer : call.buffers) list += (list.empty() ? "" : ", ") + buffer;
@@ -101,13 +101,13 @@ std::string call_text(const Call& call) {
   return text + "  }\n";
 }
 
-std::string source(const Program& p) {
+std::string source(const EmittedProgram& p) {
   std::string text = fmt::format("#include \"{}.h\"\n\n#include <string.h>\n\n", p.name);
   text += p.preamble + p.functions + "\n" + signature(p) + " {\n";
   text += "  char* const work = workspace;\n  (void)weights, (void)work;\n";
   for (std::size_t i = 0; i < p.inputs.size(); ++i) text += fmt::format("  (void)input{};\n", i);
   for (std::size_t i = 0; i < p.outputs.size(); ++i) text += fmt::format("  (void)output{};\n", i);
-  for (const Call& call : p.calls) text += call_text(call);
+  for (const KernelCall& call : p.calls) text += call_text(call);
   for (const Copy& copy : p.copies)
     if (copy.bytes != 0)
       text += fmt::format("  memcpy({}, {}, {});\n", copy.to, copy.from, copy.bytes);
@@ -120,7 +120,7 @@ std::string sizes(const char* what, const std::vector<Array>& all) {
   return fmt::format("static const size_t {}_bytes[] = {{{}0}};\n", what, text);
 }
 
-std::string driver(const Program& p) {
+std::string driver(const EmittedProgram& p) {
   const std::string big = upper(p.name);
   std::string words, arguments;
   for (std::size_t i = 0; i < p.inputs.size(); ++i) {
@@ -216,7 +216,7 @@ int main(int count, char** words) {{
 
 }  // namespace
 
-std::map<std::string, std::string> files(const Program& program) {
+std::map<std::string, std::string> files(const EmittedProgram& program) {
   return {{program.name + ".c", source(program)},
           {program.name + ".h", header(program)},
           {program.name + ".weights", program.weights},

@@ -18,7 +18,7 @@ struct Array {
 };
 
 /// A kernel call; buffers by number, as C expressions.
-struct Call {
+struct KernelCall {
   std::string function;
   std::vector<std::string> buffers;
   std::vector<std::int64_t> variables;
@@ -30,17 +30,17 @@ struct Copy {
   std::size_t bytes = 0;
 };
 
-struct Program {
+struct EmittedProgram {
   std::string name;
   std::vector<Array> inputs, outputs;
   std::string preamble, functions;
-  std::vector<Call> calls;
+  std::vector<KernelCall> calls;
   std::vector<Copy> copies;  // after the calls
   std::string weights;
   std::size_t workspace = 0;  // bytes
 };
 
 /// Returns the files by name.
-std::map<std::string, std::string> files(const Program& program);
+std::map<std::string, std::string> files(const EmittedProgram& program);
 
 }  // namespace touchstone::standalone

@@ -58,7 +58,7 @@ class Writer {
                         codegen::c_preamble(program_.functions);
   }
 
-  const standalone::Program& program() const { return program_; }
+  const standalone::EmittedProgram& program() const { return program_; }
 
  private:
   void add_input(LazyBuffer& input, std::size_t i) {
@@ -110,7 +110,7 @@ class Writer {
       const auto i = static_cast<std::size_t>(spec.idx);
       buffers[i] = "(void*)(" + memory_of(i == 0 ? *item.out : *item.inputs[i - 1]) + ")";
     }
-    standalone::Call call{function_of(linear), std::move(buffers), {}, linear.checks()};
+    standalone::KernelCall call{function_of(linear), std::move(buffers), {}, linear.checks()};
     for (const std::string& variable : linear.variables)
       call.variables.push_back(item.var_vals.at(variable));
     program_.calls.push_back(std::move(call));
@@ -148,7 +148,7 @@ class Writer {
   std::vector<LazyBufferPtr> outputs_;
   std::unordered_map<const LazyBuffer*, std::string> memory_;  // of bases: their address in C
   std::unordered_map<std::string, std::string> names_;         // of functions, by their text
-  standalone::Program program_;
+  standalone::EmittedProgram program_;
 };
 
 }  // namespace

@@ -8,17 +8,17 @@
 #include "touchstone/codegen/render_c.h"
 #include "touchstone/device/output_apart.h"
 #include "touchstone/ops/index_fault.h"
-#include "touchstone/tcc/program.h"
+#include "touchstone/tcc/compiled_c.h"
 
 namespace touchstone {
 namespace {
 
-using tcc::Program;
+using tcc::CompiledC;
 
 class TccRunner final : public Runner {
  public:
   /// `function` is null if there is nothing to compute.
-  TccRunner(LinearKernel linear, int parts, std::shared_ptr<Program> program,
+  TccRunner(LinearKernel linear, int parts, std::shared_ptr<CompiledC> program,
             KernelFunction function)
       : linear_(std::move(linear)),
         parts_(linear_.split >= 0 ? parts : 1),
@@ -54,7 +54,7 @@ class TccRunner final : public Runner {
 
   LinearKernel linear_;
   int parts_;
-  std::shared_ptr<Program> program_;
+  std::shared_ptr<CompiledC> program_;
   KernelFunction function_;
 };
 
@@ -82,9 +82,10 @@ class TccDevice final : public Device {
       if (!made[i].steps.empty())
         functions += render_c_function(made[i], symbol(i), CStyle::Plain) + "\n";
     }
-    std::shared_ptr<Program> program;
+    std::shared_ptr<CompiledC> program;
     if (!functions.empty() || !has_tcc())
-      program = std::make_shared<Program>(kNotBuiltIn + codegen::c_preamble(functions) + functions);
+      program =
+          std::make_shared<CompiledC>(kNotBuiltIn + codegen::c_preamble(functions) + functions);
     std::vector<RunnerPtr> runners;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       const KernelFunction function =

@@ -89,9 +89,9 @@ struct StepRule {
   Tensor (*gradient)(const BackwardPass& pass, const Argument& argument);
 };
 template <class Argument, const StepRule<Argument>& kRule>
-class Step final : public Function {
+class ArgumentStep final : public Function {
  public:
-  explicit Step(Argument argument) : argument_(std::move(argument)) {}
+  explicit ArgumentStep(Argument argument) : argument_(std::move(argument)) {}
   LazyBufferPtr forward(Inputs inputs) override { return kRule.value(inputs[0], argument_); }
   Gradients backward(const BackwardPass& pass) override {
     return {kRule.gradient(pass, argument_)};
@@ -108,27 +108,27 @@ extern const StepRule<Shape> expand_rule, reshape_rule;
 extern const StepRule<Padding> pad_rule;
 extern const StepRule<Mask> shrink_rule;
 
-using Cast = Step<DType, cast_rule>;
+using Cast = ArgumentStep<DType, cast_rule>;
 /// Sum over axes, which remain with size 1; the gradient is repeated over them.
-using Sum = Step<Axes, sum_rule>;
+using Sum = ArgumentStep<Axes, sum_rule>;
 /// Maximum over axes, which remain with size 1; elements equal to the maximum share the gradient
 /// equally.
-using Max = Step<Axes, max_rule>;
+using Max = ArgumentStep<Axes, max_rule>;
 /// For float32, over axes that remain with size 1 and have a numeric size: the sum of squares
 /// around their mean in one pass, computed in float64 as the sum of squares around the first
 /// element minus that of the mean. The error is about 2^-53 of the first sum, so the float32 result
 /// is correctly rounded unless the first element is 10^4 deviations away.
-using SquaresAroundMean = Step<Axes, squares_rule>;
+using SquaresAroundMean = ArgumentStep<Axes, squares_rule>;
 /// Repeats axes of size 1; the gradient is summed over them.
-using Expand = Step<Shape, expand_rule>;
-using Reshape = Step<Shape, reshape_rule>;
-using Permute = Step<Axes, permute_rule>;
+using Expand = ArgumentStep<Shape, expand_rule>;
+using Reshape = ArgumentStep<Shape, reshape_rule>;
+using Permute = ArgumentStep<Axes, permute_rule>;
 /// Pads with zeros; the gradient is cropped.
-using Pad = Step<Padding, pad_rule>;
+using Pad = ArgumentStep<Padding, pad_rule>;
 /// A block of the elements; the gradient is 0 outside it.
-using Shrink = Step<Mask, shrink_rule>;
+using Shrink = ArgumentStep<Mask, shrink_rule>;
 /// Reverses axes; inverse to itself.
-using Flip = Step<Axes, flip_rule>;
+using Flip = ArgumentStep<Axes, flip_rule>;
 
 /// x: (n, X...), positions: int64, A...; X and A broadcast to S: element s of the result is
 /// x[positions[s], s]. A position outside [0, n) is an IndexError with its number in `numbers`, a

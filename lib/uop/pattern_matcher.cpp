@@ -150,12 +150,12 @@ struct Matching {
   bool bound_here_ = false;
 };
 
-[[noreturn]] void refuse(const Rule& rule, const std::string& why) {
+[[noreturn]] void refuse(const RewriteRule& rule, const std::string& why) {
   throw AstError(fmt::format("rule '{}': {}", rule.name, why));
 }
 
 // Rejects a pattern if none of its ops can have that many sources.
-void check_arity(const Rule& rule, const UPat::Parts& p) {
+void check_arity(const RewriteRule& rule, const UPat::Parts& p) {
   if (p.alternatives || p.sources == UPat::Sources::Any || p.ops == OpSet::all()) return;
   const auto given = static_cast<int>(p.src.size());
   for (const GraphOpInfo& row : graph_op_table) {
@@ -167,7 +167,7 @@ void check_arity(const Rule& rule, const UPat::Parts& p) {
                            given, given == 1 ? "" : "s"));
 }
 
-Compact compact(const Rule& rule, const UPat& pattern, std::vector<std::string>& names) {
+Compact compact(const RewriteRule& rule, const UPat& pattern, std::vector<std::string>& names) {
   const UPat::Parts& p = pattern.parts();
   check_arity(rule, p);
   if (p.sources == UPat::Sources::Shuffled && p.src.size() > kMostShuffled)
@@ -210,9 +210,9 @@ struct PatternMatcher::Compiled {
   std::size_t names = 0;
 };
 
-PatternMatcher::PatternMatcher(std::vector<Rule> rules) {
-  for (Rule& r : rules) {
-    auto rule = std::make_shared<const Rule>(std::move(r));
+PatternMatcher::PatternMatcher(std::vector<RewriteRule> rules) {
+  for (RewriteRule& r : rules) {
+    auto rule = std::make_shared<const RewriteRule>(std::move(r));
     if (!rule->apply) refuse(*rule, "it has no function");
     std::vector<std::string> names;
     auto made = std::make_shared<Compiled>();
@@ -225,7 +225,7 @@ PatternMatcher::PatternMatcher(std::vector<Rule> rules) {
   }
 }
 
-void PatternMatcher::add(std::shared_ptr<const Rule> rule,
+void PatternMatcher::add(std::shared_ptr<const RewriteRule> rule,
                          std::shared_ptr<const Compiled> compiled) {
   const auto number = static_cast<std::uint32_t>(rules_.size());
   for (const GraphOpInfo& row : graph_op_table)
@@ -242,10 +242,10 @@ PatternMatcher operator+(const PatternMatcher& a, const PatternMatcher& b) {
 }
 
 UOp PatternMatcher::rewrite(const UOp& node, const RewriteContext& context,
-                            const Rule** applied) const {
+                            const RewriteRule** applied) const {
   for (const std::uint32_t i : by_op_[static_cast<std::size_t>(node.op())]) {
     const Compiled& compiled = *compiled_[i];
-    const Rule& rule = *rules_[i];
+    const RewriteRule& rule = *rules_[i];
     Matching matching;
     UOp result;
     const auto apply = [&] {

@@ -65,7 +65,7 @@ struct RuleExample {
 
 /// A rewrite rule. `apply` returns the replacement of the matched root; if it returns null or the
 /// root itself, the next match of the pattern is tried, then the next rule.
-struct Rule {
+struct RewriteRule {
   std::string name;
   UPat pattern;
   std::function<UOp(const Match&)> apply;
@@ -80,23 +80,23 @@ class PatternMatcher {
   PatternMatcher() = default;
   /// Throws AstError naming a rule with more than kMostNames names, a pattern without ops at its
   /// root, or more sources than any of its ops can have.
-  explicit PatternMatcher(std::vector<Rule> rules);
+  explicit PatternMatcher(std::vector<RewriteRule> rules);
 
   /// Returns the first rule's result for the node; null if none applies. Stores that rule in `rule`
   /// if given.
   UOp rewrite(const UOp& node, const RewriteContext& context = {},
-              const Rule** rule = nullptr) const;
+              const RewriteRule** rule = nullptr) const;
 
-  const std::vector<std::shared_ptr<const Rule>>& rules() const { return rules_; }
+  const std::vector<std::shared_ptr<const RewriteRule>>& rules() const { return rules_; }
   friend PatternMatcher operator+(const PatternMatcher& a, const PatternMatcher& b);
 
   static constexpr int kMostNames = 16;
 
  private:
   struct Compiled;
-  void add(std::shared_ptr<const Rule> rule, std::shared_ptr<const Compiled> compiled);
+  void add(std::shared_ptr<const RewriteRule> rule, std::shared_ptr<const Compiled> compiled);
 
-  std::vector<std::shared_ptr<const Rule>> rules_;
+  std::vector<std::shared_ptr<const RewriteRule>> rules_;
   std::vector<std::shared_ptr<const Compiled>> compiled_;
   std::array<std::vector<std::uint32_t>, kGraphOpCount> by_op_;
 };
@@ -106,7 +106,7 @@ class PatternMatcher {
 struct RewriteRecorder {
   virtual ~RewriteRecorder() = default;
   virtual void begins(std::string_view /*pass*/, const UOp& /*sink*/) {}
-  virtual void rewrote(const Rule& rule, const UOp& before, const UOp& after) = 0;
+  virtual void rewrote(const RewriteRule& rule, const UOp& before, const UOp& after) = 0;
   /// A node rebuilt over changed sources.
   virtual void rebuilt(const UOp& /*before*/, const UOp& /*after*/) {}
   virtual void ends(std::string_view /*pass*/, const UOp& /*sink*/) {}

@@ -5,7 +5,7 @@
 namespace touchstone {
 namespace {
 
-using StepFunction = std::function<UOp(const UOp&, const Rule**)>;
+using StepFunction = std::function<UOp(const UOp&, const RewriteRule**)>;
 
 class Rewriter {
  public:
@@ -29,7 +29,7 @@ class Rewriter {
     UOp node;              // its sources are being rewritten
     std::size_t next = 0;  // next source
     UOp awaited;           // its result is also this one's
-    const Rule* rule = nullptr;
+    const RewriteRule* rule = nullptr;
   };
 
   void advance() {
@@ -80,7 +80,7 @@ class Rewriter {
     if (options_.order == RewriteOrder::TopDown) return;
     UOp at = node, seen = node;  // Brent's cycle detection
     std::int64_t steps = 0, mark = 1;
-    const Rule* rule = nullptr;
+    const RewriteRule* rule = nullptr;
     while (UOp made = applied(at, &rule)) {
       at = std::move(made);
       path_.back().rule = rule;
@@ -96,8 +96,8 @@ class Rewriter {
     if (done != nullptr && *done) path_.back().awaited = at;
   }
 
-  UOp applied(const UOp& node, const Rule** rule) {
-    const Rule* by = nullptr;
+  UOp applied(const UOp& node, const RewriteRule** rule) {
+    const RewriteRule* by = nullptr;
     UOp made = step_(node, &by);
     if (!made) return made;
     *rule = by;
@@ -105,19 +105,19 @@ class Rewriter {
     return made;
   }
 
-  static std::string rule_name(const Rule* rule) {
+  static std::string rule_name(const RewriteRule* rule) {
     return rule == nullptr ? "a substitution" : fmt::format("rule '{}'", rule->name);
   }
 
   [[noreturn]] void comes_back(const UOp& node) const {
-    const Rule* last = nullptr;
+    const RewriteRule* last = nullptr;
     for (const Frame& f : path_)
       if (f.rule != nullptr) last = f.rule;
     throw AstError(fmt::format("{}: does not end: {} leads back to {}, which is being rewritten",
                                options_.pass, rule_name(last), node.line()));
   }
 
-  void over_limit(const UOp& node, const Rule* rule) {
+  void over_limit(const UOp& node, const RewriteRule* rule) {
     if (!options_.budget && limit_ == kFree) {
       limit_ += kPerNode * static_cast<std::int64_t>(sink_.toposort().size());
       return;
@@ -135,7 +135,7 @@ class Rewriter {
 };
 
 StepFunction by_rules(const PatternMatcher& rules, const RewriteContext& context) {
-  return [&](const UOp& u, const Rule** rule) { return rules.rewrite(u, context, rule); };
+  return [&](const UOp& u, const RewriteRule** rule) { return rules.rewrite(u, context, rule); };
 }
 
 class Told {
@@ -195,8 +195,8 @@ RewriteMap graph_rewrite_map(const UOp& sink, const PatternMatcher& rules,
 RewriteMap rewrite_map_by(const UOp& sink, const std::function<UOp(const UOp&)>& step,
                           const RewriteOptions& options, const RewriteMap* before) {
   RewriteRecorder* const told = RecorderScope::current();
-  const Rule by{.name = std::string(options.pass), .pattern = {}, .apply = {}};
-  const auto told_step = [&](const UOp& u, const Rule** /*rule*/) {
+  const RewriteRule by{.name = std::string(options.pass), .pattern = {}, .apply = {}};
+  const auto told_step = [&](const UOp& u, const RewriteRule** /*rule*/) {
     UOp made = step(u);
     if (made && told != nullptr) told->rewrote(by, u, made);
     return made;
@@ -205,7 +205,7 @@ RewriteMap rewrite_map_by(const UOp& sink, const std::function<UOp(const UOp&)>&
 }
 
 UOp substitute(const UOp& sink, const RewriteMap& map) {
-  const auto step = [&](const UOp& u, const Rule** /*rule*/) {
+  const auto step = [&](const UOp& u, const RewriteRule** /*rule*/) {
     const UOp* found = map.find(u);
     return found == nullptr || *found == u ? UOp() : *found;
   };

@@ -422,7 +422,7 @@ void type_verify(const UOp& sink, SpecLevel level) {
 void SpecRecorder::begins(std::string_view pass, const UOp& sink) {
   if (before_ != nullptr) before_->begins(pass, sink);
 }
-void SpecRecorder::rewrote(const Rule& rule, const UOp& before, const UOp& after) {
+void SpecRecorder::rewrote(const RewriteRule& rule, const UOp& before, const UOp& after) {
   if (before_ != nullptr) before_->rewrote(rule, before, after);
 }
 void SpecRecorder::rebuilt(const UOp& before, const UOp& after) {

@@ -30,7 +30,7 @@ class SpecRecorder final : public RewriteRecorder {
  public:
   SpecRecorder() : before_(RecorderScope::current()) {}
   void begins(std::string_view pass, const UOp& sink) override;
-  void rewrote(const Rule& rule, const UOp& before, const UOp& after) override;
+  void rewrote(const RewriteRule& rule, const UOp& before, const UOp& after) override;
   void rebuilt(const UOp& before, const UOp& after) override;
   void ends(std::string_view pass, const UOp& sink) override;
   int passes() const { return passes_; }  // checked so far

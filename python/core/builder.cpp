@@ -111,7 +111,7 @@ Array called(const Definition& of, const py::args& args, const py::kwargs& named
     if (!p.fallback.empty()) given.emplace(p.name, default_of(p));
   }
   const Released released;
-  return define::called(of, define::Call(std::move(given))).value;
+  return define::called(of, define::Arguments(std::move(given))).value;
 }
 
 Array reduced(Op op, const Array& x, const std::optional<std::vector<int>>& axes, bool keep,

@@ -275,7 +275,7 @@ void bind_symbolic(py::module_& m) {
       .def_property_readonly(
           "name",
           [](const Node& n) {
-            if (context().kind(n.id()) != Kind::Variable)
+            if (context().kind(n.id()) != NodeKind::Variable)
               throw py::attribute_error("only a variable has a name");
             return variable_name(n);
           },

@@ -10,8 +10,8 @@ namespace touchstone {
 namespace {
 
 using symbolic::ExprOp;
+using symbolic::LoweredStep;
 using symbolic::Node;
-using symbolic::Step;
 
 /// A step of straight-line code as a linear function of the axis indices.
 struct Linear {
@@ -42,7 +42,8 @@ class Axes {
 };
 
 // Slope of one axis through an operator.
-std::optional<sint> slope(const Step& step, const std::vector<Linear>& done, std::size_t axis) {
+std::optional<sint> slope(const LoweredStep& step, const std::vector<Linear>& done,
+                          std::size_t axis) {
   const auto arg = [&](std::size_t i) -> const Linear& {
     return done[static_cast<std::size_t>(step.args[i])];
   };
@@ -63,7 +64,7 @@ std::optional<sint> slope(const Step& step, const std::vector<Linear>& done, std
 /// Slope of `expression` along each axis.
 std::vector<std::optional<sint>> slopes_of(const Node& expression, const Axes& axes) {
   std::vector<Linear> done;
-  for (const Step& step : symbolic::lower(expression)) {
+  for (const LoweredStep& step : symbolic::lower(expression)) {
     Linear linear;
     linear.slopes.assign(axes.count(), sint(0));
     if (step.op == ExprOp::Constant) {

@@ -131,7 +131,7 @@ IndexCost cost(const PlainIndex& plain) {
 IndexCost cost(const IndexExpr& expr) {
   IndexCost total;
   for (const symbolic::Node& root : {expr.index, expr.valid})
-    for (const symbolic::Step& step : symbolic::lower(root)) count(step.op, total);
+    for (const symbolic::LoweredStep& step : symbolic::lower(root)) count(step.op, total);
   return total;
 }
 

@@ -8,8 +8,8 @@
 namespace touchstone::shapetracker {
 
 using symbolic::Context;
-using symbolic::Kind;
 using symbolic::Node;
+using symbolic::NodeKind;
 
 std::optional<int> VariableTable::number_of(const std::string& name, std::int64_t low,
                                             std::int64_t high, Node node) {
@@ -76,15 +76,15 @@ std::optional<Polynomial> VariableTable::read(Context& context, std::uint32_t id
     return small ? std::optional(Polynomial(Wide{*small})) : std::nullopt;
   };
   switch (data.kind) {
-    case Kind::Constant: return number(data.first);
-    case Kind::Variable: {
+    case NodeKind::Constant: return number(data.first);
+    case NodeKind::Variable: {
       if (!data.bounds.lo || !data.bounds.hi) return std::nullopt;
       const auto low = data.bounds.lo->small(), high = data.bounds.hi->small();
       if (!low || !high) return std::nullopt;
       const std::optional<int> variable = number_of(*data.name, *low, *high, context.handle(id));
       return variable ? std::optional(Polynomial::variable(*variable)) : std::nullopt;
     }
-    case Kind::Product: {
+    case NodeKind::Product: {
       Polynomial product = 1;
       for (const symbolic::Id part : data.args) {
         const std::optional<Polynomial> factor = read(context, part, choices, depth + 1);
@@ -94,7 +94,7 @@ std::optional<Polynomial> VariableTable::read(Context& context, std::uint32_t id
       }
       return product;
     }
-    case Kind::Sum: {
+    case NodeKind::Sum: {
       std::optional<Polynomial> sum = number(data.first);
       for (const symbolic::Term& term : data.terms) {
         const std::optional<Polynomial> factor = number(term.coef),
@@ -104,7 +104,7 @@ std::optional<Polynomial> VariableTable::read(Context& context, std::uint32_t id
       }
       return sum;
     }
-    case Kind::Max:
+    case NodeKind::Max:
       return choices == nullptr ? std::nullopt : read_maximum(context, id, choices, depth);
     default: return std::nullopt;
   }

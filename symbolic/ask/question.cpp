@@ -10,7 +10,7 @@
 #include "touchstone/base/interrupt.h"
 #include "touchstone/symbolic/expr/evaluate.h"
 #include "touchstone/symbolic/expr/operators.h"
-#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/node/compiled_node.h"
 #include "touchstone/symbolic/number/limits.h"
 #include "touchstone/symbolic/read/canonical_builder.h"
 #include "touchstone/symbolic/simplify/contradiction.h"
@@ -73,7 +73,7 @@ class Search {
 
   /// The expression first, then the conditions, as nodes or as tapes.
   void add(Id id) {
-    if (!many_) add(Program(context_, id));
+    if (!many_) add(CompiledNode(context_, id));
   }
   void add(const Tape& tape) {
     std::size_t variables = 0;
@@ -106,7 +106,7 @@ class Search {
   bool met() const { return met_; }
 
  private:
-  /// An expression as written, with the interface of Program.
+  /// An expression as written, with the interface of CompiledNode.
   class Written {
    public:
     Written(const Tape& tape, const Context& context) : size_(tape.parts()) {
@@ -134,7 +134,7 @@ class Search {
     std::optional<Evaluator> values_;
   };
   struct Part {
-    std::variant<Program, Written> program;
+    std::variant<CompiledNode, Written> program;
     std::vector<std::size_t> slots;  // of its variables
     std::vector<Int> values;
   };
@@ -246,7 +246,7 @@ Interval written_bounds(const Tape& tape, const Context& context) {
 Interval exact_bounds(const Question& question, const Reading& reading, const Context& context,
                       const Solution& solution) {
   const Interval known = meet(solution.bounds(), written_bounds(reading.tape, context));
-  if (context[solution.id()].kind == Kind::Constant && reading.conditions.empty()) return known;
+  if (context[solution.id()].kind == NodeKind::Constant && reading.conditions.empty()) return known;
   const auto within_limit = [](const Search& search) {
     const auto work = search.work();
     return work && *work <= kLimits.answer_work;

@@ -474,7 +474,7 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
     const Id id = deriver.derive(chain, {}, d.assumptions.size());
     if (unexplained(chain) > 0) chain = {chain.start, chain.start, {}};  // used as written
     d.assumptions.push_back(std::move(chain));
-    if (context[id].kind == Kind::Constant) {
+    if (context[id].kind == NodeKind::Constant) {
       if (context[id].first.is_zero())
         throw Error(fmt::format("the assumption {} never holds; remove or correct it", a));
       continue;

@@ -15,7 +15,7 @@ namespace touchstone::symbolic {
 ///
 /// All evaluation of expressions as written is here, except for the checks: compare_at_points
 /// (symbolic/check/points.h) and the fuzzer's PointValues each have their own, so that a fault here
-/// shows. Nodes have another algebra and another notion of what is defined (node/program.h).
+/// shows. Nodes have another algebra and another notion of what is defined (node/compiled_node.h).
 class Evaluator {
  public:
   /// `names` is the order of the variables in points. Needs `exprs` only during the call.

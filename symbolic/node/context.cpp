@@ -49,7 +49,7 @@ void Context::drop_numbers() {
   if (!big_) return;
   for (Id id = 0; id < count_; ++id) {
     Stored& n = const_cast<Stored&>(at(id));
-    if (n.kind == Kind::Sum) std::destroy_n(const_cast<Term*>(n.parts.terms), n.count);
+    if (n.kind == NodeKind::Sum) std::destroy_n(const_cast<Term*>(n.parts.terms), n.count);
     n.~Stored();
   }
   big_ = false;
@@ -141,12 +141,12 @@ std::size_t Context::find(std::uint64_t hash, const Same& same) const {
 
 void Context::rank(Stored& node) {
   constexpr int kBits = 4;  // bits of a kind
-  static_assert(static_cast<int>(Kind::TruncMod) < 1 << kBits);
+  static_assert(static_cast<int>(NodeKind::TruncMod) < 1 << kBits);
   constexpr std::uint8_t kDeep = 8;                           // higher nodes are ordered by hash
   constexpr std::uint64_t kHashed = ~std::uint64_t{0} >> 24;  // after six kinds
   node.key = static_cast<std::uint64_t>(node.kind) << (64 - kBits);
-  if (node.kind == Kind::Constant) return;
-  if (node.kind == Kind::Variable) {
+  if (node.kind == NodeKind::Constant) return;
+  if (node.kind == NodeKind::Variable) {
     std::uint64_t letters = 0;
     const std::string& name = *node.parts.name;
     for (std::size_t i = 0; i < 7; ++i)
@@ -154,7 +154,8 @@ void Context::rank(Stored& node) {
     node.key |= letters << kBits;
     return;
   }
-  const std::span<const Id> args = node.kind == Kind::Sum ? std::span<const Id>() : args_of(node);
+  const std::span<const Id> args =
+      node.kind == NodeKind::Sum ? std::span<const Id>() : args_of(node);
   std::uint8_t height = 0;
   const auto below = [&](Id id) {
     const Stored& part = at(id);
@@ -163,7 +164,7 @@ void Context::rank(Stored& node) {
     node.partial |= part.partial;
   };
   for (const Id id : args) below(id);
-  if (node.kind == Kind::Sum)
+  if (node.kind == NodeKind::Sum)
     for (std::uint32_t i = 0; i < node.count; ++i) below(node.parts.terms[i].atom);
   if (has_divisor(node.kind)) {
     const Interval& divisor = at(args[1]).bounds;
@@ -174,7 +175,7 @@ void Context::rank(Stored& node) {
   if (node.height > kDeep) node.key = (node.key & ~kHashed) | (node.hash & kHashed);
 }
 
-Context::Stored& Context::fresh(std::uint64_t hash, Kind kind) {
+Context::Stored& Context::fresh(std::uint64_t hash, NodeKind kind) {
   Interrupt::poll();
   const std::uint32_t n = static_cast<std::uint32_t>(count_) + kFirstChunk;
   if (n >= (1U << 31)) throw Error("symbolic: a context holds at most 2^31 nodes");
@@ -295,11 +296,12 @@ void Context::keep_size(Id id, std::size_t size) {
 }
 
 Id Context::make_constant(const Int& value) {
-  const std::uint64_t hash = hash_list(static_cast<std::uint64_t>(Kind::Constant), value.hash());
+  const std::uint64_t hash =
+      hash_list(static_cast<std::uint64_t>(NodeKind::Constant), value.hash());
   const std::size_t slot =
-      find(hash, [&](const Stored& n) { return n.kind == Kind::Constant && n.first == value; });
+      find(hash, [&](const Stored& n) { return n.kind == NodeKind::Constant && n.first == value; });
   if (table_[slot].id != kEmpty) return table_[slot].id;
-  Stored& n = fresh(hash, Kind::Constant);
+  Stored& n = fresh(hash, NodeKind::Constant);
   n.first = value;
   n.bounds = Interval::point(value);
   return kept(n, slot);
@@ -307,8 +309,8 @@ Id Context::make_constant(const Int& value) {
 
 Congruence Context::congruence(Id id) const {
   const Stored& n = at(id);
-  if (n.kind == Kind::Constant) return Congruence::point(n.first);
-  if (n.kind == Kind::Sum) {
+  if (n.kind == NodeKind::Constant) return Congruence::point(n.first);
+  if (n.kind == NodeKind::Sum) {
     Congruence r = Congruence::point(n.first);
     for (std::uint32_t i = 0; i < n.count && !r.is_trivial(); ++i)
       r = r + congruence(n.parts.terms[i].atom) * n.parts.terms[i].coef;
@@ -318,35 +320,35 @@ Congruence Context::congruence(Id id) const {
   return std::ranges::lower_bound(strides_, id, {}, &std::pair<Id, Congruence>::first)->second;
 }
 
-Congruence Context::congruence(Kind kind, std::span<const Id> args, const Int& lo,
+Congruence Context::congruence(NodeKind kind, std::span<const Id> args, const Int& lo,
                                const Int& hi) const {
   // Common coefficients are outside of kinds without their own congruence, except these.
-  if (kind != Kind::Mod && kind != Kind::TruncMod && kind != Kind::Product &&
+  if (kind != NodeKind::Mod && kind != NodeKind::TruncMod && kind != NodeKind::Product &&
       std::ranges::none_of(args, [&](Id id) { return strided(id); }))
     return {};
   Congruence r;
   switch (kind) {
-    case Kind::Product:
+    case NodeKind::Product:
       r = Congruence::point(1);
       for (const Id id : args) r = r * congruence(id);
       break;
-    case Kind::Digit:
+    case NodeKind::Digit:
       r = floor_div(congruence(args[0]), lo);
       if (!hi.is_zero() && !r.is_trivial()) r = floor_mod(r, floor_div(hi, lo));
       break;
-    case Kind::Mod:
+    case NodeKind::Mod:
       r = congruence(args[0]);
       if (!r.is_trivial()) r = floor_mod(r, congruence(args[1]));
       break;
-    case Kind::TruncMod: {
+    case NodeKind::TruncMod: {
       const Congruence x = congruence(args[0]), y = congruence(args[1]);
       r = Congruence::of(gcd(gcd(x.modulus, y.modulus), y.residue), x.residue);
       break;
     }
-    case Kind::Select:
-    case Kind::Max:
+    case NodeKind::Select:
+    case NodeKind::Max:
       r = Congruence::point(0);
-      for (const Id id : kind == Kind::Max ? args : args.subspan(1)) {
+      for (const Id id : kind == NodeKind::Max ? args : args.subspan(1)) {
         if (r.is_trivial()) break;
         r = hull(r, congruence(id));
       }
@@ -365,17 +367,17 @@ Id Context::make_variable(const std::string& name, const Interval& bounds,
     owned->use = use_;
     owned->bit = static_cast<std::uint8_t>(1U << (variables_++ & 7U));
   }
-  std::uint64_t hash = hash_list(static_cast<std::uint64_t>(Kind::Variable), hash_bytes(name));
+  std::uint64_t hash = hash_list(static_cast<std::uint64_t>(NodeKind::Variable), hash_bytes(name));
   hash = hash_end(hash_end(hash, bounds.lo), bounds.hi);
   const bool strided = !congruence.is_trivial();
   if (strided)
     hash = hash_list(hash_list(hash, congruence.modulus.hash()), congruence.residue.hash());
   const std::size_t slot = find(hash, [&](const Stored& n) {
-    return n.kind == Kind::Variable && n.parts.name == &owned->text && n.bounds == bounds &&
+    return n.kind == NodeKind::Variable && n.parts.name == &owned->text && n.bounds == bounds &&
            n.first == congruence.modulus && n.second == congruence.residue;
   });
   if (table_[slot].id != kEmpty) return table_[slot].id;
-  Stored& n = fresh(hash, Kind::Variable);
+  Stored& n = fresh(hash, NodeKind::Variable);
   if (strided) strides_.emplace_back(static_cast<Id>(count_), congruence);
   n.first = congruence.modulus;
   n.second = congruence.residue;
@@ -387,7 +389,7 @@ Id Context::make_variable(const std::string& name, const Interval& bounds,
 }
 
 std::uint64_t Context::hash_sum(const Int& constant, std::span<const Term> terms) const {
-  std::uint64_t hash = hash_list(static_cast<std::uint64_t>(Kind::Sum), constant.hash());
+  std::uint64_t hash = hash_list(static_cast<std::uint64_t>(NodeKind::Sum), constant.hash());
   for (const Term& t : terms) hash = hash_list(hash_list(hash, t.coef.hash()), at(t.atom).hash);
   return hash;
 }
@@ -395,7 +397,7 @@ std::uint64_t Context::hash_sum(const Int& constant, std::span<const Term> terms
 std::size_t Context::find_sum_slot(std::uint64_t hash, const Int& constant,
                                    std::span<const Term> terms) const {
   return find(hash, [&](const Stored& n) {
-    return n.kind == Kind::Sum && n.count == terms.size() && n.first == constant &&
+    return n.kind == NodeKind::Sum && n.count == terms.size() && n.first == constant &&
            std::equal(terms.begin(), terms.end(), n.parts.terms);
   });
 }
@@ -407,7 +409,7 @@ Id Context::make_sum(const Int& constant, std::span<const Term> terms, const Int
     slot = find_sum_slot(hash, constant, terms);
     if (table_[slot].id != kEmpty) return table_[slot].id;
   }
-  Stored& n = fresh(hash, Kind::Sum);
+  Stored& n = fresh(hash, NodeKind::Sum);
   n.first = constant;
   n.bounds = bounds;
   n.parts.terms = lists_.keep(terms).data();
@@ -426,15 +428,15 @@ std::optional<Id> Context::find_sum(const Int& constant, std::span<const Term> t
   return id == kEmpty ? std::nullopt : std::optional<Id>(id);
 }
 
-std::uint64_t Context::hash_of(Kind kind, std::span<const Id> args, const Int& lo,
+std::uint64_t Context::hash_of(NodeKind kind, std::span<const Id> args, const Int& lo,
                                const Int& hi) const {
   std::uint64_t hash = static_cast<std::uint64_t>(kind);
-  if (kind == Kind::Digit) hash = hash_list(hash_list(hash, lo.hash()), hi.hash());
+  if (kind == NodeKind::Digit) hash = hash_list(hash_list(hash, lo.hash()), hi.hash());
   for (const Id id : args) hash = hash_list(hash, at(id).hash);
   return hash;
 }
 
-std::size_t Context::find_slot(std::uint64_t hash, Kind kind, std::span<const Id> args,
+std::size_t Context::find_slot(std::uint64_t hash, NodeKind kind, std::span<const Id> args,
                                const Int& lo, const Int& hi) const {
   return find(hash, [&](const Stored& n) {
     return n.kind == kind && std::ranges::equal(args_of(n), args) && n.first == lo &&
@@ -442,11 +444,11 @@ std::size_t Context::find_slot(std::uint64_t hash, Kind kind, std::span<const Id
   });
 }
 
-bool Context::has(Kind kind, std::span<const Id> args) const {
+bool Context::has(NodeKind kind, std::span<const Id> args) const {
   return table_[find_slot(hash_of(kind, args, 0, 0), kind, args, 0, 0)].id != kEmpty;
 }
 
-Id Context::make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
+Id Context::make(NodeKind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
                  const Int& hi, const Congruence& congruence) {
   const std::uint64_t hash = hash_of(kind, args, lo, hi);
   const std::size_t slot = find_slot(hash, kind, args, lo, hi);

@@ -24,7 +24,7 @@ using Id = std::uint32_t;
 /// min(a, b) is -Max(-a, -b), where(c, a, b) is b + Select(c, a-b), so that equal functions meet in
 /// one form and the linear part of an expression stays visible. A term that occurs only in b and
 /// may divide by 0 is guarded as Select(not c, term).
-enum class Kind : std::uint8_t {
+enum class NodeKind : std::uint8_t {
   Constant,
   Variable,
   Product,   // atoms, sorted; powers repeat the atom; a long sum may be a factor
@@ -41,10 +41,12 @@ enum class Kind : std::uint8_t {
   TruncMod,  // its remainder, with the sign of args[0]
 };
 
-inline bool truncates(Kind kind) { return kind == Kind::TruncDiv || kind == Kind::TruncMod; }
+inline bool truncates(NodeKind kind) {
+  return kind == NodeKind::TruncDiv || kind == NodeKind::TruncMod;
+}
 /// True for divisions by args[1], which may be 0.
-inline bool has_divisor(Kind kind) {
-  return kind == Kind::Div || kind == Kind::Mod || truncates(kind);
+inline bool has_divisor(NodeKind kind) {
+  return kind == NodeKind::Div || kind == NodeKind::Mod || truncates(kind);
 }
 
 /// coefficient * atom; the atom is a node other than a constant or a sum.
@@ -59,7 +61,7 @@ using Ids = SmallVector<Id>;
 
 /// A read-only view of one node, valid as long as its context holds the node.
 struct NodeData {
-  Kind kind;
+  NodeKind kind;
   bool boolean;                 // its bounds lie within [0, 1]
   std::uint64_t hash;           // of the structure alone: equal in every run
   std::span<const Term> terms;  // Sum
@@ -69,8 +71,8 @@ struct NodeData {
   const Interval& bounds;
   const std::string* name;  // Variable
 
-  bool is_quotient() const { return kind == Kind::Digit && second.is_zero(); }  // by a number
-  bool is_digit() const { return kind == Kind::Digit && !second.is_zero(); }    // a finite one
+  bool is_quotient() const { return kind == NodeKind::Digit && second.is_zero(); }  // by a number
+  bool is_digit() const { return kind == NodeKind::Digit && !second.is_zero(); }    // a finite one
 };
 
 /// Owns the nodes: an arena with one copy of each. Ids increase with time, so a node's id is above
@@ -112,7 +114,7 @@ class Context {
   /// ninth variable on, variables share bits by order of creation, so use it only to skip useless
   /// work.
   std::uint8_t variables_in(Id id) const { return at(id).variables; }
-  Kind kind(Id id) const { return at(id).kind; }
+  NodeKind kind(Id id) const { return at(id).kind; }
   /// Levels below the node; 255 also stands for more.
   std::uint8_t height(Id id) const { return at(id).height; }
   const Interval& bounds(Id id) const { return at(id).bounds; }
@@ -121,7 +123,7 @@ class Context {
 
   [[gnu::always_inline]] NodeData operator[](Id id) const {
     const Stored& n = at(id);
-    const bool sum = n.kind == Kind::Sum;
+    const bool sum = n.kind == NodeKind::Sum;
     return {n.kind,
             n.boolean,
             n.hash,
@@ -130,7 +132,7 @@ class Context {
             n.first,
             n.second,
             n.bounds,
-            n.kind == Kind::Variable ? n.parts.name : nullptr};
+            n.kind == NodeKind::Variable ? n.parts.name : nullptr};
   }
 
   // Memo of results, for the holder of the lock. Results are functions of the nodes alone, so a
@@ -154,7 +156,8 @@ class Context {
   /// True if the node contains a division, guarded or not, whose divisor may be 0.
   bool partial(Id id) const { return at(id).partial; }
   /// The congruence of a node for `make`, derived from its parts.
-  Congruence congruence(Kind kind, std::span<const Id> args, const Int& lo, const Int& hi) const;
+  Congruence congruence(NodeKind kind, std::span<const Id> args, const Int& lo,
+                        const Int& hi) const;
   Id make_constant(const Int& value);
   Id make_variable(const std::string& name, const Interval& bounds,
                    const Congruence& congruence = {});
@@ -170,8 +173,8 @@ class Context {
                              Place& place) const;
   std::uint64_t hash_sum(const Int& constant, std::span<const Term> terms) const;
   /// True if `make` with these arguments would find an existing node.
-  bool has(Kind kind, std::span<const Id> args) const;
-  Id make(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
+  bool has(NodeKind kind, std::span<const Id> args) const;
+  Id make(NodeKind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
           const Int& hi = 0, const Congruence& congruence = {});
 
  private:
@@ -190,7 +193,7 @@ class Context {
       const std::string* name;  // Variable
     } parts = {nullptr};
     std::uint32_t count = 0;  // of terms or args
-    Kind kind = Kind::Constant;
+    NodeKind kind = NodeKind::Constant;
     bool boolean : 1 = false;
     bool strided : 1 = false;
     bool partial : 1 = false;
@@ -215,13 +218,14 @@ class Context {
   /// The slot of the node with this hash for which `same` holds, or the free slot for it.
   template <class Same>
   std::size_t find(std::uint64_t hash, const Same& same) const;
-  std::uint64_t hash_of(Kind kind, std::span<const Id> args, const Int& lo, const Int& hi) const;
-  std::size_t find_slot(std::uint64_t hash, Kind kind, std::span<const Id> args, const Int& lo,
+  std::uint64_t hash_of(NodeKind kind, std::span<const Id> args, const Int& lo,
+                        const Int& hi) const;
+  std::size_t find_slot(std::uint64_t hash, NodeKind kind, std::span<const Id> args, const Int& lo,
                         const Int& hi) const;
   std::size_t find_sum_slot(std::uint64_t hash, const Int& constant,
                             std::span<const Term> terms) const;
   /// Storage for a node with this hash; `kept` commits it.
-  Stored& fresh(std::uint64_t hash, Kind kind);
+  Stored& fresh(std::uint64_t hash, NodeKind kind);
   Id kept(Stored& node, std::size_t slot);
   void drop_numbers();
   /// Sets key, height, variables and partial.

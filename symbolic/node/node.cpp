@@ -55,11 +55,11 @@ Node::Node() : Node(0) {}
 
 Node::Node(std::int64_t value) : Node(Context::shared().constant(value)) {}
 
-bool Node::is_constant() const { return data(*this).kind == Kind::Constant; }
+bool Node::is_constant() const { return data(*this).kind == NodeKind::Constant; }
 
 std::optional<std::int64_t> Node::constant() const {
   const NodeData& n = data(*this);
-  return n.kind == Kind::Constant ? n.first.small() : std::nullopt;
+  return n.kind == NodeKind::Constant ? n.first.small() : std::nullopt;
 }
 
 std::optional<std::int64_t> Node::min() const {

@@ -97,7 +97,7 @@ std::size_t size(Node node);
 
 /// One instruction of the straight-line code of an expression. `lower` writes truncating divisions
 /// with floor divisions, and has no Gt, Ge and Neg: `0 - x` negates.
-struct Step {
+struct LoweredStep {
   ExprOp op;
   std::int64_t value = 0;                    // Constant
   std::string name{};                        // Variable
@@ -107,7 +107,7 @@ struct Step {
 /// The smallest form of a node as straight-line code for code generators, shared parts once; the
 /// last step is the result.
 /// Throws OverflowError if a constant is beyond 64 bits.
-std::vector<Step> lower(Node node);
+std::vector<LoweredStep> lower(Node node);
 /// Applies a step's operation to the values of its arguments; not for Constant and Variable.
 Node step_node(ExprOp op, std::span<const Node> args);
 

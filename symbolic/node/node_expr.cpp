@@ -57,47 +57,48 @@ Expr NodeExprs::folded(ExprOp op, std::span<const Id> args) {
 /// True for a flag by kind, not only by bounds.
 bool NodeExprs::is_flag(Id id) const {
   const NodeData& n = c_[id];
-  if (n.kind == Kind::Sum && n.first.is_one() && n.terms.size() == 1 && n.terms[0].coef == Int(-1))
+  if (n.kind == NodeKind::Sum && n.first.is_one() && n.terms.size() == 1 &&
+      n.terms[0].coef == Int(-1))
     id = n.terms[0].atom;
-  const Kind kind = c_.kind(id);
-  return kind == Kind::Negative || kind == Kind::Zero || kind == Kind::And;
+  const NodeKind kind = c_.kind(id);
+  return kind == NodeKind::Negative || kind == NodeKind::Zero || kind == NodeKind::And;
 }
 
 Expr NodeExprs::build(const NodeData& n) {
   const auto arg = [&](std::size_t i) { return known_.at(n.args[i]); };
   switch (n.kind) {
-    case Kind::Constant: return e_.constant(n.first);
-    case Kind::Variable: return e_.variable(*n.name);
-    case Kind::Product: return folded(ExprOp::Mul, n.args);
-    case Kind::Digit: {
+    case NodeKind::Constant: return e_.constant(n.first);
+    case NodeKind::Variable: return e_.variable(*n.name);
+    case NodeKind::Product: return folded(ExprOp::Mul, n.args);
+    case NodeKind::Digit: {
       Expr r = arg(0);
       if (!n.first.is_one()) r = e_.apply(ExprOp::Div, {r, e_.constant(n.first)});
       if (!n.second.is_zero())
         r = e_.apply(ExprOp::Mod, {r, e_.constant(floor_div(n.second, n.first))});
       return r;
     }
-    case Kind::Div: return e_.apply(ExprOp::Div, {arg(0), arg(1)});
-    case Kind::Mod: return e_.apply(ExprOp::Mod, {arg(0), arg(1)});
-    case Kind::TruncDiv: return e_.apply(ExprOp::TruncDiv, {arg(0), arg(1)});
-    case Kind::TruncMod: return e_.apply(ExprOp::TruncMod, {arg(0), arg(1)});
-    case Kind::Negative:
-    case Kind::Zero: {
+    case NodeKind::Div: return e_.apply(ExprOp::Div, {arg(0), arg(1)});
+    case NodeKind::Mod: return e_.apply(ExprOp::Mod, {arg(0), arg(1)});
+    case NodeKind::TruncDiv: return e_.apply(ExprOp::TruncDiv, {arg(0), arg(1)});
+    case NodeKind::TruncMod: return e_.apply(ExprOp::TruncMod, {arg(0), arg(1)});
+    case NodeKind::Negative:
+    case NodeKind::Zero: {
       const Linear s = linear_of(c_, n.args[0]);
-      return difference(s.constant, s.terms, n.kind == Kind::Zero ? ExprOp::Eq : ExprOp::Lt);
+      return difference(s.constant, s.terms, n.kind == NodeKind::Zero ? ExprOp::Eq : ExprOp::Lt);
     }
-    case Kind::And:
+    case NodeKind::And:
       return folded(
           std::ranges::all_of(n.args, [&](Id a) { return is_flag(a); }) ? ExprOp::And : ExprOp::Mul,
           n.args);
-    case Kind::Select:
+    case NodeKind::Select:
       if (!is_flag(n.args[0])) return e_.apply(ExprOp::Mul, {arg(0), arg(1)});
       return e_.apply(ExprOp::Where, {arg(0), arg(1), e_.constant(0)});
-    case Kind::Max: {
+    case NodeKind::Max: {
       std::vector<Expr> members{e_.constant(0)};
       for (const Id a : n.args) members.push_back(known_.at(a));
       return e_.apply(ExprOp::Max, members);
     }
-    case Kind::Sum: break;
+    case NodeKind::Sum: break;
   }
   return sum(n.first, n.terms);
 }

@@ -26,7 +26,7 @@ Order compare_leaves(const NodeData& a, const NodeData& b) {
 /// are equal structures, so only that pair needs comparing.
 Order compare_level(const NodeData& a, const NodeData& b, Id& next_a, Id& next_b) {
   if (a.kind != b.kind) return a.kind <=> b.kind;
-  if (a.kind == Kind::Variable) return compare_leaves(a, b);
+  if (a.kind == NodeKind::Variable) return compare_leaves(a, b);
   for (std::size_t i = 0; i < a.args.size() && i < b.args.size(); ++i)
     if (a.args[i] != b.args[i]) {
       next_a = a.args[i];

@@ -80,12 +80,12 @@ constexpr Builtin kBuiltins[] = {
     {"warpSize", 32, 32},
 };
 
-struct Call {
+struct CallNames {
   Act act;
   std::size_t least, most;
   std::string_view names;  // each between spaces
 };
-constexpr Call kCalls[] = {
+constexpr CallNames kCalls[] = {
     {kFloor, 2, 2, " floordiv FloorDiv exact_div floor_div floor_divide CleanDiv indexdiv fld "},
     {kTrunc, 2, 2, " truncdiv tdiv idiv TruncDiv "},
     {kFloorMod, 2, 2, " floormod mod Mod PythonMod floor_mod remainder indexmod "},
@@ -144,9 +144,9 @@ std::optional<IntegerType> type_of(std::string_view name) {
   return std::nullopt;
 }
 
-const Call* call_of(std::string_view name) {
+const CallNames* call_of(std::string_view name) {
   const std::string word = fmt::format(" {} ", name);
-  for (const Call& row : kCalls)
+  for (const CallNames& row : kCalls)
     if (row.names.find(word) != row.names.npos) return &row;
   return nullptr;
 }
@@ -500,7 +500,7 @@ Quotient LanguageReader::call(const Scanner::Token& name, std::optional<Quotient
   if (receiver) args.push_back(*receiver);
   for (const Quotient& a : arguments()) args.push_back(a);
   const auto arg = [&](std::size_t i) { return only_whole(args[i], name.at); };
-  const Call* const row = call_of(name.text);
+  const CallNames* const row = call_of(name.text);
   if (row && !unknown.empty()) {  // np.floor(x), or x.floor()
     const std::size_t alone = row->most == kAnyCount ? 2 : row->least;
     if (args.size() < alone) args.insert(args.begin(), plain(variable(unknown, name.at)));

@@ -95,7 +95,7 @@ class CanonicalBuilder::Player {
     const auto number = [&](std::size_t i) -> std::optional<bool> {  // true if nonzero
       if (values_[part(step, i)].id == kNowhere) return std::nullopt;
       const NodeData& n = b_.c_[node(step, i)];
-      return n.kind == Kind::Constant ? std::optional(!n.first.is_zero()) : std::nullopt;
+      return n.kind == NodeKind::Constant ? std::optional(!n.first.is_zero()) : std::nullopt;
     };
     const bool decisive = step.op == ExprOp::Or;
     bool open = false;  // another part may decide

@@ -34,7 +34,7 @@ class CanonicalBuilder final : public ExpressionBuilder {
   std::string known_names() const override { return declared_names(names_); }
 
   bool is_zero(Value value) const override {
-    return c_[value].kind == Kind::Constant && c_[value].first.is_zero();
+    return c_[value].kind == NodeKind::Constant && c_[value].first.is_zero();
   }
 
   Value apply(ExprOp op, std::span<const Value> args) override;

@@ -125,7 +125,7 @@ class FormReader {
       case ExprOp::Constant: return b_.constant(t_.value(form));
       case ExprOp::Variable:
         for (const Id id : variables_)
-          if (c_.kind(id) == Kind::Variable && c_[id].name == &t_.name(form))
+          if (c_.kind(id) == NodeKind::Variable && c_[id].name == &t_.name(form))
             return b_.variable(id);
         refused_ = true;
         return b_.constant(0);

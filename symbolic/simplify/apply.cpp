@@ -14,10 +14,10 @@ namespace {
 std::uint32_t kinds_in(const Context& c, const Linear& s) {
   std::uint32_t kinds = 0;
   for (const Term& t : s.terms) {
-    const auto bit = [](Kind kind) { return std::uint32_t{1} << static_cast<unsigned>(kind); };
-    const Kind kind = c.kind(t.atom);
+    const auto bit = [](NodeKind kind) { return std::uint32_t{1} << static_cast<unsigned>(kind); };
+    const NodeKind kind = c.kind(t.atom);
     kinds |= bit(kind);
-    if (kind == Kind::Div || kind == Kind::Mod) kinds |= bit(Kind::Digit);
+    if (kind == NodeKind::Div || kind == NodeKind::Mod) kinds |= bit(NodeKind::Digit);
   }
   return kinds;
 }
@@ -41,19 +41,19 @@ struct Measure {
   }
   void node(const NodeData& n) {
     switch (n.kind) {
-      case Kind::Negative:
-      case Kind::Zero: ++flags; break;
-      case Kind::Digit: divisions += n.first.is_one() || n.second.is_zero() ? 1 : 2; break;
-      case Kind::Div:
-      case Kind::Mod: ++divisions; break;
-      case Kind::TruncDiv:
-      case Kind::TruncMod:
+      case NodeKind::Negative:
+      case NodeKind::Zero: ++flags; break;
+      case NodeKind::Digit: divisions += n.first.is_one() || n.second.is_zero() ? 1 : 2; break;
+      case NodeKind::Div:
+      case NodeKind::Mod: ++divisions; break;
+      case NodeKind::TruncDiv:
+      case NodeKind::TruncMod:
         divisions += 2;  // more than floor's
         break;
-      case Kind::Max:
-      case Kind::Select: ++choices; break;
-      case Kind::Product: parts += n.args.size(); break;
-      case Kind::Sum: sum(n.first, n.terms); break;
+      case NodeKind::Max:
+      case NodeKind::Select: ++choices; break;
+      case NodeKind::Product: parts += n.args.size(); break;
+      case NodeKind::Sum: sum(n.first, n.terms); break;
       default: break;
     }
   }
@@ -108,7 +108,7 @@ std::optional<Linear> Simplifier::apply(Rule::Root root, std::span<const Linear>
   const auto same = [&](const Linear& after) {  // unchanged equation
     if (root != Rule::Root::Equal || after.terms.size() != 1) return false;
     const NodeData& n = c_[after.terms[0].atom];
-    return n.kind == Kind::Zero && (is(n.args[0], subjects[0]) || is(n.args[0], -subjects[0]));
+    return n.kind == NodeKind::Zero && (is(n.args[0], subjects[0]) || is(n.args[0], -subjects[0]));
   };
   for (const CompiledRule* at = compiled_rules(root); at; at = at->next) {
     const CompiledRule& rule = *at;
@@ -138,23 +138,23 @@ bool Simplifier::apply_sum(Linear& s) {
     return false;
   const std::uint32_t kinds = kinds_in(c_, s);
   const auto is_division = [&](const Term& t) {
-    const Kind kind = c_.kind(t.atom);
-    return kind == Kind::Digit || kind == Kind::Div || kind == Kind::Mod;
+    const NodeKind kind = c_.kind(t.atom);
+    return kind == NodeKind::Digit || kind == NodeKind::Div || kind == NodeKind::Mod;
   };
   if (std::ranges::count_if(s.terms, is_division) < 2) return false;
   const auto fits = [&](const Pattern& p, const Term& t) {  // a remainder, or a quotient
     const NodeData& n = c_[t.atom];
-    const bool remainder = n.kind == Kind::Mod || n.is_digit();
+    const bool remainder = n.kind == NodeKind::Mod || n.is_digit();
     return remainder == (p.items[0].op == Pattern::Op::Remainder);
   };
   const auto twins = [&](Id a, Id b) {
     const NodeData &x = c_[a], &y = c_[b];
     const auto terms = [&](const NodeData& n) {
       const NodeData& d = c_[n.args[0]];
-      return d.kind == Kind::Sum ? d.terms : std::span<const Term>();
+      return d.kind == NodeKind::Sum ? d.terms : std::span<const Term>();
     };
     if (x.kind != y.kind || x.first != y.first || x.second != y.second) return false;
-    if (x.kind != Kind::Digit && x.args[1] != y.args[1]) return false;
+    if (x.kind != NodeKind::Digit && x.args[1] != y.args[1]) return false;
     if (x.args[0] == y.args[0]) return true;
     const auto s = terms(x), t = terms(y);
     const auto single = [](std::span<const Term> terms, Id atom) {
@@ -231,9 +231,9 @@ bool Simplifier::apply_and(Ids& parts) {
     const Id flag = negated(part);
     if (auto below = comparison(part))
       put(Pattern::Op::Below, std::move(*below));
-    else if (c_.kind(flag) == Kind::Zero)
+    else if (c_.kind(flag) == NodeKind::Zero)
       put(flag == part ? Pattern::Op::Equal : Pattern::Op::Apart, linear(c_[flag].args[0]));
-    else if (c_.kind(flag) == Kind::Digit)  // a two-valued digit such as x % 2, or 1 minus it
+    else if (c_.kind(flag) == NodeKind::Digit)  // a two-valued digit such as x % 2, or 1 minus it
       put(Pattern::Op::Equal, Linear{flag == part ? -1 : 0, {Term{1, flag}}});
     else
       all.emplace_back();

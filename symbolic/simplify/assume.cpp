@@ -23,8 +23,8 @@ bool Simplifier::tighten(const Facts& facts, Overlay& overlay) const {
       for (const Term& t : f.terms) {
         const NodeData& atom = c_[t.atom];
         const bool remainder =
-            atom.kind == Kind::Digit && atom.first.is_one() && !atom.second.is_zero();
-        if (atom.kind != Kind::Variable && !remainder) continue;
+            atom.kind == NodeKind::Digit && atom.first.is_one() && !atom.second.is_zero();
+        if (atom.kind != NodeKind::Variable && !remainder) continue;
         Interval rest = Interval::point(f.constant);
         for (const Term& u : f.terms)
           if (u.atom != t.atom) rest.add_product(range_of(u.atom), u.coef);
@@ -50,12 +50,12 @@ bool Simplifier::drop_ends(std::span<const Id> conditions, Overlay& overlay) con
   List<std::pair<Id, Int>> apart;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const NodeData& n = c_[list[i]];
-    if (n.kind == Kind::And) list.insert(list.end(), n.args.begin(), n.args.end());
+    if (n.kind == NodeKind::And) list.insert(list.end(), n.args.begin(), n.args.end());
     const Id flag = negated(list[i]);
-    if (flag == list[i] || c_.kind(flag) != Kind::Zero) continue;
+    if (flag == list[i] || c_.kind(flag) != NodeKind::Zero) continue;
     const Linear s = linear(c_[flag].args[0]);
     if (s.terms.size() == 1 && s.terms[0].coef.is_one() &&
-        c_.kind(s.terms[0].atom) == Kind::Variable)
+        c_.kind(s.terms[0].atom) == NodeKind::Variable)
       apart.emplace_back(s.terms[0].atom, -s.constant);
   }
   if (apart.size() > kLimits.assumed_parts) return true;
@@ -84,7 +84,7 @@ bool Simplifier::drop_ends(std::span<const Id> conditions, Overlay& overlay) con
 // Bounds and congruences that all alternatives of an `or` share.
 bool Simplifier::narrow_by_cases(Id condition, Narrowing& to) {
   const Id none = negated(condition);
-  if (none == condition || c_.kind(none) != Kind::And ||
+  if (none == condition || c_.kind(none) != NodeKind::And ||
       c_[none].args.size() > kLimits.assumed_parts)
     return true;
   struct Shared {
@@ -100,7 +100,7 @@ bool Simplifier::narrow_by_cases(Id condition, Narrowing& to) {
     if (!narrow(alternative, facts_of(alternative), own)) continue;  // it never holds
     List<Shared> both;
     for (const auto& [id, range] : own.bounds) {
-      if (c_.kind(id) != Kind::Variable) continue;
+      if (c_.kind(id) != NodeKind::Variable) continue;
       const auto stride = own.strides.find(id);
       Shared s{id, range, stride == own.strides.end() ? Congruence() : stride->second};
       if (range.is_point()) s.stride = Congruence::point(*range.lo);
@@ -169,18 +169,18 @@ Id Simplifier::rewritten(Id root, IdMap<Id>& now) {
   for (const Id id : reachable(c_, root)) {
     const NodeData& n = c_[id];
     const bool facts = !facts_.empty() || !residues_.empty();
-    bool touched = facts && n.kind != Kind::Constant && n.kind != Kind::Variable;
+    bool touched = facts && n.kind != NodeKind::Constant && n.kind != NodeKind::Variable;
     for (const Id a : n.args) touched |= now.contains(a);
     for (const Term& t : n.terms) touched |= now.contains(t.atom);
     if (!touched || now.contains(id)) continue;
     constexpr std::size_t kFew = 8;  // up to this many terms are added one by one
-    if (n.kind == Kind::Sum && n.terms.size() <= kFew) {
+    if (n.kind == NodeKind::Sum && n.terms.size() <= kFew) {
       Linear sum{n.first, {}};
       for (const Term& t : n.terms) add(sum, part(t.atom), t.coef);
       now.emplace(id, build(sum));
       continue;
     }
-    if (n.kind == Kind::Sum) {
+    if (n.kind == NodeKind::Sum) {
       List<Term> terms{{n.first, c_.make_constant(1)}};
       for (const Term& t : n.terms) terms.push_back({t.coef, part(t.atom)});
       now.emplace(id, add_all(terms));
@@ -201,24 +201,24 @@ Id Simplifier::rewritten(Id root, IdMap<Id>& now) {
 
 Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
   switch (n.kind) {
-    case Kind::Product: {
+    case NodeKind::Product: {
       Linear r{1, {}};
       for (const Linear& a : args) r = multiply(r, a);
       return r;
     }
-    case Kind::Digit: return digit(args[0], n.first, n.second);
-    case Kind::Div: return divide(args[0], args[1]);
-    case Kind::Mod: return modulo(args[0], args[1]);
-    case Kind::TruncDiv:
-    case Kind::TruncMod: return truncated(args[0], args[1], n.kind == Kind::TruncMod);
-    case Kind::Negative: return linear(negative(args[0]));
-    case Kind::Zero: return linear(zero(args[0]));
-    case Kind::And: {
+    case NodeKind::Digit: return digit(args[0], n.first, n.second);
+    case NodeKind::Div: return divide(args[0], args[1]);
+    case NodeKind::Mod: return modulo(args[0], args[1]);
+    case NodeKind::TruncDiv:
+    case NodeKind::TruncMod: return truncated(args[0], args[1], n.kind == NodeKind::TruncMod);
+    case NodeKind::Negative: return linear(negative(args[0]));
+    case NodeKind::Zero: return linear(zero(args[0]));
+    case NodeKind::And: {
       Ids ids;
       for (const Linear& a : args) ids.push_back(build(a));
       return linear(both(ids));
     }
-    case Kind::Select: return where(truth(build(args[0])), args[1], Linear());
+    case NodeKind::Select: return where(truth(build(args[0])), args[1], Linear());
     default: {
       List<Linear> members{Linear()};
       members.insert(members.end(), args.begin(), args.end());
@@ -228,10 +228,11 @@ Linear Simplifier::rebuilt(const NodeData& n, std::span<const Linear> args) {
 }
 
 std::optional<std::pair<Id, Linear>> Simplifier::equal_variables(Id condition, bool first) const {
-  if (c_.kind(condition) != Kind::Zero) return std::nullopt;
+  if (c_.kind(condition) != NodeKind::Zero) return std::nullopt;
   const Linear s = linear(c_[condition].args[0]);
   if (s.terms.size() != 2 || !s.terms[0].coef.is_one() || s.terms[1].coef != Int(-1) ||
-      c_.kind(s.terms[0].atom) != Kind::Variable || c_.kind(s.terms[1].atom) != Kind::Variable)
+      c_.kind(s.terms[0].atom) != NodeKind::Variable ||
+      c_.kind(s.terms[1].atom) != NodeKind::Variable)
     return std::nullopt;
   const Id variable = s.terms[first ? 0 : 1].atom;
   Linear other = atom(variable);
@@ -245,7 +246,7 @@ Simplifier::Facts Simplifier::of_use(const Facts& facts, std::span<const Id> nod
   for (std::size_t i = 0; i < facts.size(); ++i) {
     const Terms& terms = facts[i].terms;
     // A bound of a single variable is in its replacement already.
-    if (terms.size() == 1 && c_.kind(terms[0].atom) == Kind::Variable) continue;
+    if (terms.size() == 1 && c_.kind(terms[0].atom) == NodeKind::Variable) continue;
     for (const Term& t : terms) uses.emplace_back(t.atom, static_cast<std::uint32_t>(i));
   }
   std::ranges::sort(uses);
@@ -288,13 +289,13 @@ std::optional<Id> Simplifier::within(Id root, std::span<const Id> conditions) {
 }
 
 std::optional<Interval> Simplifier::known_bounds(Id root, const Facts& facts) {
-  const auto variable = [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; };
+  const auto variable = [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Variable; };
   const auto plain = [&](const Linear& f) {
     return std::ranges::all_of(f.terms,
                                [&](const Term& t) { return variable(t) && abs(t.coef).is_one(); });
   };
   const Id inner = negated(root);
-  const bool flag = c_.kind(inner) == Kind::Negative;
+  const bool flag = c_.kind(inner) == NodeKind::Negative;
   const Linear s = linear(flag ? c_[inner].args[0] : root);
   if (c_.strided(root) || !(flag ? plain(s) : std::ranges::all_of(s.terms, variable)) ||
       !std::ranges::all_of(facts, plain))
@@ -307,7 +308,7 @@ std::optional<Interval> Simplifier::known_bounds(Id root, const Facts& facts) {
 }
 
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
-  if (assuming_ || c_.kind(root) == Kind::Constant) return root;
+  if (assuming_ || c_.kind(root) == NodeKind::Constant) return root;
   if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)
     return root;
   const List<Id> nodes = reachable(c_, root, kLimits.assumed_nodes);
@@ -319,12 +320,12 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   bool concerned = false;
   Replacements forth, back;
   for (const auto& [id, range] : overlay) {
-    if (c_.kind(id) != Kind::Variable) continue;
+    if (c_.kind(id) != NodeKind::Variable) continue;
     const auto stride = strides.find(id);
     const Id narrow = c_.make_variable(c_.name(id), range,
                                        stride == strides.end() ? Congruence() : stride->second);
     forth.emplace_back(id, narrow);
-    if (c_.kind(narrow) == Kind::Variable)
+    if (c_.kind(narrow) == NodeKind::Variable)
       back.emplace_back(narrow, id);
     else
       fixed(id, c_[narrow].first);
@@ -352,7 +353,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   }
   for (const Linear& f : facts)
     for (const Term& t : f.terms)
-      concerned |= f.terms.size() + (c_.kind(t.atom) != Kind::Variable) > 1 &&
+      concerned |= f.terms.size() + (c_.kind(t.atom) != NodeKind::Variable) > 1 &&
                    std::ranges::binary_search(nodes, t.atom);
   for (const Residue& r : residues)
     for (const Term& t : r.sum.terms)
@@ -379,7 +380,7 @@ std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Int
   }
   solve(moved);
   rewind(start);  // traces of the facts, not of their uses
-  const auto product = [&](Id id) { return c_.kind(id) == Kind::Product; };
+  const auto product = [&](Id id) { return c_.kind(id) == NodeKind::Product; };
   if (std::ranges::any_of(nodes, product)) {
     multiply_facts(moved, rewritten(root, forth));
     rewind(start);
@@ -416,7 +417,7 @@ bool Simplifier::renamed(Id now, Id root, const Replacements& back) const {
     }
     seen.set(a, b);
     if (c_.kind(a) != c_.kind(b)) return false;
-    if (c_.kind(a) == Kind::Variable) {
+    if (c_.kind(a) == NodeKind::Variable) {
       if (std::ranges::find(back, std::pair(a, b)) == back.end()) return false;
       continue;
     }
@@ -469,7 +470,7 @@ void Simplifier::multiply_facts(Facts& facts, Id root) {
   const std::size_t given = facts.size();
   for (const Id id : reachable(c_, root)) {
     const NodeData& p = c_[id];
-    if (p.kind != Kind::Product || p.args.size() != 2) continue;
+    if (p.kind != NodeKind::Product || p.args.size() != 2) continue;
     for (std::size_t i = 0; i < given; ++i)
       for (const std::size_t at : {std::size_t{0}, std::size_t{1}}) {
         const Linear f = facts[i];

@@ -71,7 +71,7 @@ Interval Simplifier::part_bounds(const Linear& sum) const {
     Interval own = n.bounds;
     const auto part = [&](std::size_t i) { return bounds(linear(n.args[i])); };
     const bool quotient = n.is_quotient();
-    if ((quotient || n.kind == Kind::Max) && c_.height(t.atom) <= kLimits.fact_height) {
+    if ((quotient || n.kind == NodeKind::Max) && c_.height(t.atom) <= kLimits.fact_height) {
       Interval range = quotient ? floor_div(part(0), n.first) : Interval::point(0);
       for (std::size_t i = 0; !quotient && i < n.args.size(); ++i) range = larger(range, part(i));
       own = meet(own, range);
@@ -86,8 +86,8 @@ Interval Simplifier::part_bounds(const Linear& sum) const {
 
 Interval Simplifier::bounds_of_sum(const Linear& a, const Linear& b, const Int& factor) const {
   const auto variables = [&](const Linear& s) {
-    return std::ranges::all_of(s.terms,
-                               [&](const Term& t) { return c_.kind(t.atom) == Kind::Variable; });
+    return std::ranges::all_of(
+        s.terms, [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Variable; });
   };
   if (facts_.empty() && residues_.empty() && variables(a) && variables(b))
     return bounds_of_both(a, b.constant, b.terms, factor,
@@ -110,13 +110,13 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   bool quotients = false, flags = false;
   int choices = 0, products = 0, remainders = 0;
   for (const Term& t : sum.terms) {
-    const Kind kind = c_.kind(t.atom);
-    if (kind == Kind::Variable) continue;
-    quotients |= kind == Kind::Digit && c_[t.atom].second.is_zero();
-    flags |= kind == Kind::Negative || kind == Kind::Zero;
-    remainders += kind == Kind::Mod || kind == Kind::TruncMod;
-    choices += kind == Kind::Max || kind == Kind::Select;
-    products += kind == Kind::Product && c_[t.atom].args.size() == 2;
+    const NodeKind kind = c_.kind(t.atom);
+    if (kind == NodeKind::Variable) continue;
+    quotients |= kind == NodeKind::Digit && c_[t.atom].second.is_zero();
+    flags |= kind == NodeKind::Negative || kind == NodeKind::Zero;
+    remainders += kind == NodeKind::Mod || kind == NodeKind::TruncMod;
+    choices += kind == NodeKind::Max || kind == NodeKind::Select;
+    products += kind == NodeKind::Product && c_[t.atom].args.size() == 2;
   }
   const bool choose = choices > 0 && choices <= kLimits.bounded_choices;
   const auto small = [](const End& end) { return !end || end->is_small(); };
@@ -170,7 +170,7 @@ Interval Simplifier::relaxed_bounds(const Linear& sum, bool under_facts) const {
   Interval whole = plain_bounds(straight);
   if (under_facts) whole = meet(whole, fact_bounds(straight));
   const auto chooses = [&](const Term& t) {
-    return c_.kind(t.atom) == Kind::Max || c_.kind(t.atom) == Kind::Select;
+    return c_.kind(t.atom) == NodeKind::Max || c_.kind(t.atom) == NodeKind::Select;
   };
   // Without the quotients, choices combine with neighbouring terms.
   if (const auto choices = std::ranges::count_if(straight.terms, chooses);
@@ -187,7 +187,7 @@ Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
   const auto range_of = [&](Id atom) -> const Interval& { return c_.bounds(atom); };
   const auto quotient = [&](const Term& t) { return c_[t.atom].is_quotient(); };
   const auto chooses = [&](const Term& t) {
-    return c_.kind(t.atom) == Kind::Select || c_.kind(t.atom) == Kind::Max;
+    return c_.kind(t.atom) == NodeKind::Select || c_.kind(t.atom) == NodeKind::Max;
   };
   for (std::size_t i = 0; i < sum.terms.size(); ++i) {
     const Term& t = sum.terms[i];
@@ -196,19 +196,20 @@ Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
     if (!chooses(t)) continue;
     const Linear rest = without_term(sum, i);
     Interval range = plain_bounds(rest);
-    for (const Id id : n.kind == Kind::Max ? n.args : n.args.subspan(1)) {
+    for (const Id id : n.kind == NodeKind::Max ? n.args : n.args.subspan(1)) {
       const NodeData& m = c_[id];
       const Term alone[] = {{1, id}};
-      const bool constant = m.kind == Kind::Constant, listed = constant || m.kind == Kind::Sum;
+      const bool constant = m.kind == NodeKind::Constant,
+                 listed = constant || m.kind == NodeKind::Sum;
       Interval other =
           bounds_of_both(rest, listed ? m.first : Int(0),
                          listed ? m.terms : std::span<const Term>(alone), t.coef, range_of);
-      if (n.kind == Kind::Select && std::ranges::any_of(rest.terms, quotient)) {
+      if (n.kind == NodeKind::Select && std::ranges::any_of(rest.terms, quotient)) {
         Linear chosen = plus(rest, id, t.coef);  // shares quotients with the chosen part
         if (std::ranges::none_of(chosen.terms, chooses))
           other = meet(other, relaxed_bounds(chosen));
       }
-      if (n.kind == Kind::Select)
+      if (n.kind == NodeKind::Select)
         range = hull(range, other);
       else if (t.coef.sign() > 0)
         range = larger(range, other);
@@ -226,7 +227,7 @@ Interval Simplifier::bend_bounds(const Linear& sum) const {
     Int factor, constant, slope;
   };
   const auto bends = [&](const Term& t) {
-    return c_.kind(t.atom) == Kind::Max && c_[t.atom].args.size() == 1;
+    return c_.kind(t.atom) == NodeKind::Max && c_[t.atom].args.size() == 1;
   };
   Linear rest = sum;
   for (;;) {
@@ -309,9 +310,9 @@ Interval Simplifier::case_bounds(const Linear& sum, unsigned shared) const {
     const Term& t = sum.terms[i];
     if ((c_.variables_in(t.atom) & shared) == 0) continue;
     const NodeData& n = c_[t.atom];
-    const bool flag = n.kind == Kind::Negative || n.kind == Kind::Zero;
-    const bool step = n.kind == Kind::Max && n.args.size() == 1;
-    if (!flag && !step && n.kind != Kind::Select) continue;
+    const bool flag = n.kind == NodeKind::Negative || n.kind == NodeKind::Zero;
+    const bool step = n.kind == NodeKind::Max && n.args.size() == 1;
+    if (!flag && !step && n.kind != NodeKind::Select) continue;
     const Linear no = without_term(sum, i);
     Linear yes = no;
     std::optional<Interval> held, missed;
@@ -341,17 +342,17 @@ std::optional<Interval> Simplifier::bounds_where(const Linear& s, Id condition, 
   const Id flag = negated(condition);
   if (flag != condition) truth = !truth;
   const NodeData& n = c_[flag];
-  if (n.kind == Kind::Negative) {
+  if (n.kind == NodeKind::Negative) {
     const Linear fact = truth ? linear(n.args[0]) : shifted(-linear(n.args[0]), -1);
     return bounds_below(s, {&fact, 1});
   }
-  if (n.kind == Kind::Zero) {
+  if (n.kind == NodeKind::Zero) {
     const Linear zero = linear(n.args[0]);
     if (!truth) return bounds_apart(s, zero);
     const Linear facts[] = {shifted(zero, -1), shifted(-zero, -1)};
     return bounds_below(s, facts);
   }
-  if (n.kind == Kind::And && truth) {
+  if (n.kind == NodeKind::And && truth) {
     List<Linear> facts;
     for (const Id part : n.args)
       if (auto below = comparison(part)) facts.push_back(std::move(*below));
@@ -426,10 +427,11 @@ Interval Simplifier::remainder_bounds(const Linear& sum) const {
   Interval r;
   for (const Term& t : sum.terms) {  // x % y is at most y - 1, tmod(x, y) also at least 1 - y
     const NodeData& n = c_[t.atom];
-    if ((n.kind != Kind::Mod && n.kind != Kind::TruncMod) || !c_.bounds(n.args[1]).at_least(1))
+    if ((n.kind != NodeKind::Mod && n.kind != NodeKind::TruncMod) ||
+        !c_.bounds(n.args[1]).at_least(1))
       continue;
     for (const int sign : {1, -1}) {
-      if (n.kind == Kind::Mod && sign < 0) continue;
+      if (n.kind == NodeKind::Mod && sign < 0) continue;
       Linear end = plus(sum, t.atom, -t.coef);
       add(end, n.args[1], t.coef * sign);
       end.constant -= t.coef * sign;
@@ -445,23 +447,23 @@ Interval Simplifier::product_bounds(const Linear& sum, int most) const {
   Interval r;
   for (const Term& t : sum.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Product || n.args.size() != 2) continue;
+    if (n.kind != NodeKind::Product || n.args.size() != 2) continue;
     const Id u = n.args[0], v = n.args[1];
     const auto shares = [&](const Term& other) {
       const NodeData& o = c_[other.atom];
       const auto is_factor = [&](Id id) { return id == u || id == v; };
       return other.atom != t.atom &&
              (is_factor(other.atom) ||
-              (o.kind == Kind::Product && std::ranges::any_of(o.args, is_factor)));
+              (o.kind == NodeKind::Product && std::ranges::any_of(o.args, is_factor)));
     };
     if (std::ranges::none_of(sum.terms, shares)) continue;
     const Interval x = c_.bounds(u), y = c_.bounds(v);
     Linear rest = sum;
     rest.terms.erase(rest.terms.begin() + (&t - sum.terms.begin()));
     // coef * (a*u + b*v + c) bounds the term from below or above.
-    const bool alone = c_.kind(u) != Kind::Sum && c_.kind(v) != Kind::Sum &&
+    const bool alone = c_.kind(u) != NodeKind::Sum && c_.kind(v) != NodeKind::Sum &&
                        (most == 1 || std::ranges::none_of(rest.terms, [&](const Term& other) {
-                          return c_.kind(other.atom) == Kind::Product;
+                          return c_.kind(other.atom) == NodeKind::Product;
                         }));
     const auto with = [&](const Int& a, const Int& b, const Int& c, bool below) {
       Interval range;

@@ -30,14 +30,14 @@ bool Simplifier::precedes(const Linear& a, const Linear& b) const {
 
 Id Simplifier::negated(Id boolean) const {
   const NodeData& n = c_[boolean];
-  const bool turned = n.kind == Kind::Sum && n.first.is_one() && n.terms.size() == 1 &&
+  const bool turned = n.kind == NodeKind::Sum && n.first.is_one() && n.terms.size() == 1 &&
                       n.terms[0].coef == Int(-1) && c_[n.terms[0].atom].boolean;
   return turned ? n.terms[0].atom : boolean;
 }
 
 std::optional<Linear> Simplifier::comparison(Id boolean) const {
   const Id flag = negated(boolean);
-  if (c_.kind(flag) != Kind::Negative) return std::nullopt;
+  if (c_.kind(flag) != NodeKind::Negative) return std::nullopt;
   Linear s = linear(c_[flag].args[0]);
   if (flag == boolean) return s;
   return shifted(-s, -1);
@@ -49,7 +49,7 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
     const auto truth = decided(inner, known);
     return truth ? std::optional(!*truth) : std::nullopt;
   }
-  if (c_.kind(known) == Kind::And) {
+  if (c_.kind(known) == NodeKind::And) {
     for (const Id part : c_[known].args)
       if (const auto truth = decided(condition, part)) return truth;
     return std::nullopt;
@@ -60,16 +60,16 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
       (c_.variables_in(condition) & c_.variables_in(known)) == 0)
     return std::nullopt;
   const NodeData &c = c_[condition], &k = c_[known];
-  if (c.kind != Kind::Negative && c.kind != Kind::Zero) return std::nullopt;
+  if (c.kind != NodeKind::Negative && c.kind != NodeKind::Zero) return std::nullopt;
   const auto below = comparison(known);
-  if (!below && k.kind != Kind::Zero) return std::nullopt;
+  if (!below && k.kind != NodeKind::Zero) return std::nullopt;
   const Linear asked = linear(c.args[0]), fact = below ? *below : linear(k.args[0]);
   const Interval over = bounds_of_sum(asked, fact, -1);
-  if (k.kind != Kind::Zero && over.at_most(0)) return c.kind == Kind::Negative;
+  if (k.kind != NodeKind::Zero && over.at_most(0)) return c.kind == NodeKind::Negative;
   const Interval both = bounds_of_sum(asked, fact, 1);
-  if (k.kind == Kind::Zero) {  // asked = gap = total
+  if (k.kind == NodeKind::Zero) {  // asked = gap = total
     const Interval range = meet(over, both);
-    if (c.kind == Kind::Negative) {
+    if (c.kind == NodeKind::Negative) {
       if (range.at_most(-1)) return true;
       if (range.at_least(0)) return false;
     } else if (range.at_least(1) || range.at_most(-1)) {
@@ -77,7 +77,8 @@ std::optional<bool> Simplifier::decided(Id condition, Id known) {
     }
     return std::nullopt;
   }
-  if (both.at_least(c.kind == Kind::Negative ? -1 : 0)) return false;  // asked >= -1 - fact >= 0
+  if (both.at_least(c.kind == NodeKind::Negative ? -1 : 0))
+    return false;  // asked >= -1 - fact >= 0
   return std::nullopt;
 }
 
@@ -86,7 +87,7 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
   const NodeData& k = c_[known];
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    const bool select = n.kind == Kind::Select;
+    const bool select = n.kind == NodeKind::Select;
     if (!select && !n.boolean) continue;
     const auto truth = decided(select ? n.args[0] : t.atom, known);
     if (!truth) continue;
@@ -100,7 +101,7 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
     if (*truth && select) add(r, n.args[1], t.coef);
     if (*truth && !select) r.constant += t.coef;
   }
-  if (k.kind != Kind::Zero) return r;
+  if (k.kind != NodeKind::Zero) return r;
   const Linear fact = linear(k.args[0]);  // its first atom is eliminated
   if (!fact.terms[0].coef.is_one()) return r;
   // Otherwise another term's parts would reintroduce the atom.
@@ -122,7 +123,7 @@ Linear Simplifier::resolved(const Linear& s, Id known) {
 
 bool Simplifier::vanishes(const Linear& s, Id condition) {
   const auto steps = [&](const Term& t) {
-    return c_.kind(t.atom) == Kind::Max &&
+    return c_.kind(t.atom) == NodeKind::Max &&
            (c_.variables_in(t.atom) & c_.variables_in(condition)) != 0;
   };
   const auto partial = [&](const Term& t) { return c_.partial(t.atom); };  // may be undefined
@@ -146,9 +147,9 @@ Linear Simplifier::select(Id c, Linear gap) {
     Linear now = resolved(linear(*inside), c);
     const auto stays = [&](const Term& t) {
       return std::ranges::any_of(now.terms, [&](const Term& other) {
-        const Kind kind = c_.kind(other.atom);
+        const NodeKind kind = c_.kind(other.atom);
         return other.atom == t.atom ||
-               ((kind == Kind::Select || kind == Kind::Max) &&
+               ((kind == NodeKind::Select || kind == NodeKind::Max) &&
                 std::ranges::binary_search(reachable(c_, other.atom, kLimits.condition_nodes),
                                            t.atom));
       });
@@ -167,7 +168,7 @@ Linear Simplifier::select(Id c, Linear gap) {
     add(r, c, gap.constant);
     return r;
   }
-  if (c_.kind(c) == Kind::Negative) {  // a nonpositive sum: 0 unless negative
+  if (c_.kind(c) == NodeKind::Negative) {  // a nonpositive sum: 0 unless negative
     const Linear x = linear(c_[c].args[0]);
     const auto own = std::ranges::find(gap.terms, x.terms[0].atom, &Term::atom);
     if (own != gap.terms.end() && divides(x.terms[0].coef, own->coef) && bounds(x).at_most(0)) {
@@ -183,7 +184,7 @@ Linear Simplifier::select(Id c, Linear gap) {
   }
   for (const Term& t : gap.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Select) continue;
+    if (n.kind != NodeKind::Select) continue;
     Linear chosen = gap, other = gap;  // gap is chosen - where(condition, chosen, 0)
     add(chosen, t.atom, -t.coef);
     other = chosen;
@@ -209,18 +210,18 @@ Linear Simplifier::select(Id c, Linear gap) {
   if (gap.terms.size() == 1 && gap.constant.is_zero()) {
     const Term only = gap.terms[0];
     const NodeData& inner = c_[only.atom];
-    const Id both_hold[] = {c, inner.kind == Kind::Select ? inner.args[0] : only.atom};
-    if (inner.kind == Kind::Select || is_condition(inner.kind)) {
+    const Id both_hold[] = {c, inner.kind == NodeKind::Select ? inner.args[0] : only.atom};
+    if (inner.kind == NodeKind::Select || is_condition(inner.kind)) {
       law("where.and", [&](Instance& i) {
-        const bool nested = inner.kind == Kind::Select;
+        const bool nested = inner.kind == NodeKind::Select;
         i.bind("x", atom(c)).bind("y", atom(both_hold[1]));
         i.bind("z", (nested ? linear(inner.args[1]) : Linear{1, {}}));
       });
       const Id joint = both(both_hold);
-      if (inner.kind != Kind::Select || joint != c) {
+      if (inner.kind != NodeKind::Select || joint != c) {
         add(r,
-            inner.kind == Kind::Select ? where(joint, linear(inner.args[1]), Linear())
-                                       : linear(joint),
+            inner.kind == NodeKind::Select ? where(joint, linear(inner.args[1]), Linear())
+                                           : linear(joint),
             only.coef);
         return r;
       }
@@ -229,7 +230,7 @@ Linear Simplifier::select(Id c, Linear gap) {
     }
   }
   const NodeData& n = c_[c];
-  if (n.kind == Kind::Negative) {  // k*s where s < 0, else 0, is k*min(s, 0)
+  if (n.kind == NodeKind::Negative) {  // k*s where s < 0, else 0, is k*min(s, 0)
     for (const int up : {0, 1}) {
       Linear s = shifted(linear(n.args[0]), up);
       const Int& lead = s.terms[0].coef;
@@ -262,29 +263,29 @@ Linear Simplifier::select(Id c, Linear gap) {
   const Id args[] = {c, build(gap)};
   const Interval chosen =
       meet(c_.bounds(args[1]), bounds_where(linear(args[1]), args[0], true).value_or(Interval()));
-  add(r, node(Kind::Select, args, hull(Interval::point(0), chosen)), g);
+  add(r, node(NodeKind::Select, args, hull(Interval::point(0), chosen)), g);
   return r;
 }
 
 Linear Simplifier::shortened(const Linear& s) {
   const auto choices = std::ranges::count_if(s.terms, [&](const Term& t) {
-    return c_.kind(t.atom) == Kind::Max || c_.kind(t.atom) == Kind::Select;
+    return c_.kind(t.atom) == NodeKind::Max || c_.kind(t.atom) == NodeKind::Select;
   });
   if (s.terms.size() <= kLimits.choice_terms &&
       static_cast<std::size_t>(choices) <= kLimits.choices_in_sum)
     return s;
   const Id sum[] = {build(s)};
-  return node(Kind::Product, sum, lasting_bounds(s));
+  return node(NodeKind::Product, sum, lasting_bounds(s));
 }
 
 Linear Simplifier::where(Id c, const Linear& long_a, const Linear& long_b) {
   const Linear a = shortened(long_a), b = shortened(long_b);
   const NodeData& n = c_[c];
-  if (n.kind == Kind::Constant) return n.first.is_zero() ? b : a;
+  if (n.kind == NodeKind::Constant) return n.first.is_zero() ? b : a;
   const Id other = negate(c);
   const auto plain = [&](Id id) {
     const NodeData& d = c_[id];
-    return d.kind != Kind::Sum;
+    return d.kind != NodeKind::Sum;
   };
   if (!plain(c) && plain(other)) {
     law("where.not", "x", other, "y", a, "z", b);

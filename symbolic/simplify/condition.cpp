@@ -21,7 +21,7 @@ bool Simplifier::open_quotient(Linear& s) {
   const Term* const only = only_quotient(s);
   // Choices in the dividend and beside the quotient combine once it is opened.
   const auto chosen = [&](const Term& t) {
-    return c_.kind(t.atom) == Kind::Max && depends(only->atom, t.atom);
+    return c_.kind(t.atom) == NodeKind::Max && depends(only->atom, t.atom);
   };
   if (!only || !abs(only->coef).is_one() ||
       (s.terms.size() > 2 && std::ranges::none_of(s.terms, chosen)))
@@ -44,7 +44,7 @@ bool Simplifier::open_quotient(Linear& s) {
 bool Simplifier::at_last_remainder(const Linear& s) const {
   if (s.terms.size() != 1 || !s.terms[0].coef.is_one()) return false;
   const NodeData& n = c_[s.terms[0].atom];
-  if (n.kind != Kind::Digit || !n.first.is_one() || s.constant != -(n.second - 1)) return false;
+  if (n.kind != NodeKind::Digit || !n.first.is_one() || s.constant != -(n.second - 1)) return false;
   law("lt.remainder_last", [&](Instance& i) {
     i.bind("x", linear(n.args[0])).bind("c", n.second).bind("m", n.second - 1);
   });
@@ -68,7 +68,7 @@ Id Simplifier::new_negative(Linear s) {
       return c_.make_constant(turned ? 1 : 0);
     }
     if (range.within(-1, 0)) {
-      if (const auto known = by_points(Kind::Negative, build(s)))
+      if (const auto known = by_points(NodeKind::Negative, build(s)))
         return turned ? negate(*known) : *known;
       law("lt.flag", bind_x);
       return turned ? negate(build(-s)) : build(-s);
@@ -133,7 +133,7 @@ Id Simplifier::new_negative(Linear s) {
       ++turns;
       continue;
     }
-    const Id flag = new_flag(Kind::Negative, id);
+    const Id flag = new_flag(NodeKind::Negative, id);
     return turned ? negate(flag) : flag;
   }
 }
@@ -166,7 +166,7 @@ Id Simplifier::new_zero(Linear s) {
   }
   for (const int sign : {1, -1}) {
     if (!range.within(sign > 0 ? 0 : -1, sign > 0 ? 1 : 0)) continue;
-    if (const auto known = by_points(Kind::Zero, build(s))) return *known;
+    if (const auto known = by_points(NodeKind::Zero, build(s))) return *known;
     const Linear flag = sign > 0 ? s : -s;
     law("eq.flag", "x", flag);
     return negate(build(flag));
@@ -183,11 +183,11 @@ Id Simplifier::new_zero(Linear s) {
   const Linear turned = -s;
   if (auto flag = apply(Rule::Root::Equal, {&turned, 1})) return build(*flag);
   if (auto flag = between(s)) return *flag;
-  return new_flag(Kind::Zero, build(s));
+  return new_flag(NodeKind::Zero, build(s));
 }
 
 std::optional<Id> Simplifier::between(const Linear& s) {
-  const auto chooses = [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; };
+  const auto chooses = [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Max; };
   if (assuming_ || halving_ || matching_ > 0 || std::ranges::none_of(s.terms, chooses))
     return std::nullopt;
   const Trace::Mark start = mark();
@@ -196,8 +196,9 @@ std::optional<Id> Simplifier::between(const Linear& s) {
   const Id sides[] = {negative(shifted(s, -1)), negative(shifted(-s, -1))};
   const Id result = both(sides);
   halving_ = false;
-  const Kind kind = c_.kind(result);
-  if (kind != Kind::And && !(kind == Kind::Zero && linear(c_[result].args[0]) == s)) return result;
+  const NodeKind kind = c_.kind(result);
+  if (kind != NodeKind::And && !(kind == NodeKind::Zero && linear(c_[result].args[0]) == s))
+    return result;
   rewind(start);
   return std::nullopt;
 }
@@ -205,7 +206,7 @@ std::optional<Id> Simplifier::between(const Linear& s) {
 Id Simplifier::truth(Id id) {
   const NodeData& n = c_[id];
   if (n.boolean) {
-    if (!is_condition(n.kind) && n.kind != Kind::Constant) law("eq.flag", "x", id);
+    if (!is_condition(n.kind) && n.kind != NodeKind::Constant) law("eq.flag", "x", id);
     return id;
   }
   return negate(zero(linear(id)));
@@ -237,7 +238,7 @@ Ids Simplifier::part_list(std::span<const Id> booleans) {
   for (const Id raw : booleans) {
     const Id id = lasting_truth(raw);
     const NodeData& n = c_[id];
-    if (n.kind == Kind::And && n.args.size() + parts.size() <= kLimits.flat_parts)
+    if (n.kind == NodeKind::And && n.args.size() + parts.size() <= kLimits.flat_parts)
       parts.insert(parts.end(), n.args.begin(), n.args.end());
     else
       parts.push_back(id);
@@ -250,19 +251,20 @@ Ids Simplifier::part_list(std::span<const Id> booleans) {
 bool Simplifier::meet_parts(Ids& parts, std::size_t i, std::size_t j) {
   const auto inside = [&](Id part) { return c_[negated(part)]; };
   const NodeData &one = inside(parts[i]), &two = inside(parts[j]);
-  if (one.kind != Kind::Negative || (two.kind != Kind::Negative && two.kind != Kind::Zero))
+  if (one.kind != NodeKind::Negative ||
+      (two.kind != NodeKind::Negative && two.kind != NodeKind::Zero))
     return false;
   const auto atoms = [&](Id id) {
     const NodeData& n = c_[id];
-    return std::pair(n.kind == Kind::Sum ? n.terms.size() : 1,
-                     n.kind == Kind::Sum ? n.terms[0].atom : id);
+    return std::pair(n.kind == NodeKind::Sum ? n.terms.size() : 1,
+                     n.kind == NodeKind::Sum ? n.terms[0].atom : id);
   };
   if (atoms(one.args[0]) != atoms(two.args[0])) return false;
   const auto fact = comparison(parts[i]);
   Linear next = shifted(*fact, 1);  // is 0 at the last value that the fact allows
   std::optional<Id> joint;
   const Id zero = negated(parts[j]);
-  if (zero != parts[j] && c_.kind(zero) == Kind::Zero) {
+  if (zero != parts[j] && c_.kind(zero) == NodeKind::Zero) {
     const Linear s = linear(c_[zero].args[0]);
     if (!(s == next) && !(s == -next)) return false;
     law("and.edge", "x", *fact);
@@ -311,7 +313,7 @@ bool Simplifier::prune_alternatives(Ids& parts) {
     const Linear s = linear(parts[i]);  // an alternative is 1 - And(...)
     if (!s.constant.is_one() || s.terms.size() != 1 || s.terms[0].coef != Int(-1)) continue;
     const NodeData& inner = c_[s.terms[0].atom];
-    if (inner.kind != Kind::And) continue;
+    if (inner.kind != NodeKind::And) continue;
     Ids kept;
     const Ids alternatives(inner.args.begin(), inner.args.end());
     bool holds = false;
@@ -346,7 +348,7 @@ bool Simplifier::factor_parts(Ids& parts) {
   const auto inner =
       [&](Id part) -> std::span<const Id> {  // operands of the And in an alternative 1 - And(...)
     const Id flag = negated(part);
-    return flag == part || c_.kind(flag) != Kind::And ? std::span<const Id>() : c_[flag].args;
+    return flag == part || c_.kind(flag) != NodeKind::And ? std::span<const Id>() : c_[flag].args;
   };
   std::size_t most = 0, first = 0, second = 0;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -416,7 +418,7 @@ bool Simplifier::assume_parts(Ids& parts) {
     const Id flag = truth(*now);
     const std::size_t nodes = reachable(c_, parts[i]).size();
     const bool shorter = nodes > 1 && !reachable(c_, flag, nodes - 1).empty();
-    if (c_.kind(flag) != Kind::Constant && !shorter) {
+    if (c_.kind(flag) != NodeKind::Constant && !shorter) {
       rewind(start);
       continue;
     }
@@ -436,7 +438,7 @@ bool Simplifier::opposed(std::span<const Id> parts) {
   }
   return std::ranges::any_of(parts, [&](Id id) {
     const Id inner = negated(id);
-    if (inner == id && c_.kind(id) != Kind::Sum) return false;
+    if (inner == id && c_.kind(id) != NodeKind::Sum) return false;
     const Id other = inner == id ? negate(id) : inner;
     return held ? held->contains(other) : std::ranges::find(parts, other) != parts.end();
   });
@@ -448,8 +450,8 @@ Id Simplifier::both(std::span<const Id> booleans) {
     Ids kept;
     for (const Id id : parts) {
       const NodeData& n = c_[id];
-      if (n.kind == Kind::Constant && n.first.is_zero()) return id;
-      if (n.kind != Kind::Constant) kept.push_back(id);
+      if (n.kind == NodeKind::Constant && n.first.is_zero()) return id;
+      if (n.kind != NodeKind::Constant) kept.push_back(id);
     }
     if (kept.empty()) return c_.make_constant(1);
     if (kept.size() == 1) return kept[0];
@@ -457,7 +459,7 @@ Id Simplifier::both(std::span<const Id> booleans) {
     const bool changed = kept.size() <= kLimits.compared_parts &&
                          (compare_parts(kept) || apply_and(kept) || prune_alternatives(kept) ||
                           factor_parts(kept) || assume_parts(kept));
-    if (!changed) return c_.make(Kind::And, kept, Interval{Int(0), Int(1)});
+    if (!changed) return c_.make(NodeKind::And, kept, Interval{Int(0), Int(1)});
     parts = part_list(kept);
   }
 }

@@ -21,17 +21,17 @@ class FourierMotzkin {
     List<Id> list{condition};
     for (std::size_t i = 0; i < list.size() && rows_.size() <= kLimits.contradicted_rows; ++i) {
       const NodeData& n = c_[list[i]];
-      const bool turned = n.kind == Kind::Sum && n.first.is_one() && n.terms.size() == 1 &&
+      const bool turned = n.kind == NodeKind::Sum && n.first.is_one() && n.terms.size() == 1 &&
                           n.terms[0].coef == Int(-1);
-      if (n.kind == Kind::And) {
+      if (n.kind == NodeKind::And) {
         list.insert(list.end(), n.args.begin(), n.args.end());
-      } else if (n.kind == Kind::Negative) {
+      } else if (n.kind == NodeKind::Negative) {
         Linear sum = shifted(s_.linear(n.args[0]), 1);
         put(std::move(sum));
-      } else if (n.kind == Kind::Zero) {
+      } else if (n.kind == NodeKind::Zero) {
         put(s_.linear(n.args[0]));
         put(-s_.linear(n.args[0]));
-      } else if (turned && c_.kind(n.terms[0].atom) == Kind::Negative) {
+      } else if (turned && c_.kind(n.terms[0].atom) == NodeKind::Negative) {
         put(-s_.linear(c_[n.terms[0].atom].args[0]));
       }
     }
@@ -123,7 +123,7 @@ bool contradict(Context& context, std::span<const Id> conditions) {
   if (all.contradict()) return true;
   if (conditions.size() > kLimits.assumed_parts) return false;
   const Id both = Simplifier(context).both(conditions);
-  return context.kind(both) == Kind::Constant && context[both].first.is_zero();
+  return context.kind(both) == NodeKind::Constant && context[both].first.is_zero();
 }
 
 }  // namespace touchstone::symbolic

@@ -113,7 +113,8 @@ bool Simplifier::lower_digits(Linear& s, const Int& lo, const Int& period) {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     // Changes only multiples of the period: k*((y//a) % (b/a)) is k*(y//a) modulo the period.
-    const bool truncates = n.kind == Kind::TruncMod, symbolic = truncates || n.kind == Kind::Mod;
+    const bool truncates = n.kind == NodeKind::TruncMod,
+               symbolic = truncates || n.kind == NodeKind::Mod;
     if (!symbolic && (!n.is_digit())) continue;
     if (symbolic && n.args[1] == 0) continue;  // 0 by the facts
     const Linear divisor = symbolic ? linear(n.args[1]) : Linear{floor_div(n.second, n.first), {}};
@@ -217,7 +218,7 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
   if (lo.is_one() || s.terms.size() != 1 || !s.constant.is_zero()) return false;
   const NodeData& n = c_[s.terms[0].atom];
   if (!s.terms[0].coef.is_one()) return false;
-  if (n.kind == Kind::Mod) {
+  if (n.kind == NodeKind::Mod) {
     const Linear x = linear(n.args[0]), whole = linear(n.args[1]);
     if (!divides(lo, content(whole))) return false;
     const Linear d = divided(whole, lo);
@@ -228,7 +229,7 @@ bool Simplifier::fold_quotient(Linear& s, Int& lo, Int& hi) {
     lo = 1;
     return true;
   }
-  if (n.kind != Kind::Digit) return false;
+  if (n.kind != NodeKind::Digit) return false;
   const Int from = n.first * lo;
   if (!divides(from, n.second)) return false;
   law("div.mod", [&](Instance& i) {
@@ -398,7 +399,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     // Nested quotients and choices would be duplicated in the part that is taken out.
     const auto nests = [&](const Term& t) {
       const NodeData& n = c_[t.atom];
-      return n.kind == Kind::Max || n.is_quotient();
+      return n.kind == NodeKind::Max || n.is_quotient();
     };
     const bool crowded =
         !finite && std::ranges::count_if(s.terms, nests) > std::ptrdiff_t{kLimits.nested_digits};
@@ -472,7 +473,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
       return out;
     }
     if (!finite && s.terms.size() == 1 && s.terms[0].coef.is_one() && !s.constant.is_zero() &&
-        c_.kind(s.terms[0].atom) == Kind::Digit && c_[s.terms[0].atom].first.is_one() &&
+        c_.kind(s.terms[0].atom) == NodeKind::Digit && c_[s.terms[0].atom].first.is_one() &&
         c_[s.terms[0].atom].second == lo) {
       law("div.flag", "x", s, "c", lo);
       s.constant -= lo;
@@ -498,7 +499,7 @@ Linear Simplifier::new_digit(Linear s, Int lo, Int hi) {
     Interval range = floor_div(c_.bounds(dividend), lo);
     if (finite) range = floor_mod(range, floor_div(hi, lo));
     const Id args[] = {dividend};
-    add(out, node(Kind::Digit, args, range, lo, hi), scale);
+    add(out, node(NodeKind::Digit, args, range, lo, hi), scale);
     return out;
   }
 }

@@ -109,7 +109,7 @@ bool Simplifier::drop_factor(Linear& s, bool equation) {
   };
   Ids tried;
   for (const Term& t : s.terms) {
-    if (c_.kind(t.atom) != Kind::Product) continue;
+    if (c_.kind(t.atom) != NodeKind::Product) continue;
     for (const Id id : c_[t.atom].args) {
       if (std::ranges::find(tried, id) != tried.end()) continue;
       tried.push_back(id);
@@ -161,7 +161,7 @@ bool Simplifier::drop_factor(Linear& s, Linear f, Linear x, Linear y, bool equat
 std::optional<Id> Simplifier::by_square(const Linear& s, bool equation) {
   const auto squared = [&](const Term& t) {
     const NodeData& n = c_[t.atom];
-    return n.kind == Kind::Product && n.args.size() == 2 && n.args[0] == n.args[1];
+    return n.kind == NodeKind::Product && n.args.size() == 2 && n.args[0] == n.args[1];
   };
   const auto at = std::ranges::find_if(s.terms, squared);
   if (at == s.terms.end()) return std::nullopt;
@@ -231,7 +231,7 @@ bool Simplifier::open_remainder(Linear& a, const Linear& b, bool remainder, Line
   for (const Term& t : a.terms) {
     bool whole = true;
     for (const Id f : factors(t.atom)) {
-      if (c_.kind(f) != Kind::Mod) continue;
+      if (c_.kind(f) != NodeKind::Mod) continue;
       const Linear x = linear(c_[f].args[0]), divisor = linear(c_[f].args[1]);
       if (divisor == Linear()) continue;  // undefined: the facts leave no other divisor
       const Trace::Mark start = mark();
@@ -297,7 +297,7 @@ bool Simplifier::open_dividend(Linear& a, Linear& b) {
   if (a.terms.size() != 1 || !a.constant.is_zero() || !a.terms[0].coef.is_one()) return false;
   const NodeData& n = c_[a.terms[0].atom];
   const bool digit = n.is_quotient();
-  if ((!digit && n.kind != Kind::Div) || !bounds(b).at_least(1)) return false;
+  if ((!digit && n.kind != NodeKind::Div) || !bounds(b).at_least(1)) return false;
   const Linear inner = digit ? Linear{n.first, {}} : linear(n.args[1]);
   if (inner == Linear()) return false;  // undefined: the facts leave no other divisor
   if (b.terms.size() * std::max<std::size_t>(1, inner.terms.size()) > kLimits.divisor_terms)
@@ -385,13 +385,13 @@ Linear Simplifier::divide_symbolic(Linear a, Linear b, bool remainder) {
       const Id args[] = {build(a), build(b)};
       if (range.is_point()) {
         if (remainder) law("divmod.join", "x", a, "b", b);
-        if (trace_) fixed(c_.make(Kind::Div, args, range), *range.lo);
+        if (trace_) fixed(c_.make(NodeKind::Div, args, range), *range.lo);
         quotient.constant += *range.lo;
         rest = plus(a, b, -*range.lo);
       } else if (remainder) {
-        rest = node(Kind::Mod, args, floor_mod(top, bottom));
+        rest = node(NodeKind::Mod, args, floor_mod(top, bottom));
       } else {
-        add(quotient, node(Kind::Div, args, range));
+        add(quotient, node(NodeKind::Div, args, range));
       }
     }
   }
@@ -440,8 +440,8 @@ Linear Simplifier::truncated(Linear x, Linear y, bool remainder) {
     if (auto joined = truncated_again(x.terms[0], y, remainder)) return multiply(*joined, factor);
   const Interval top = lasting_bounds(x), bottom = lasting_bounds(y);
   const Id args[] = {build(x), build(y)};
-  return multiply(remainder ? node(Kind::TruncMod, args, trunc_mod(top, bottom))
-                            : node(Kind::TruncDiv, args, trunc_div(top, bottom)),
+  return multiply(remainder ? node(NodeKind::TruncMod, args, trunc_mod(top, bottom))
+                            : node(NodeKind::TruncDiv, args, trunc_div(top, bottom)),
                   factor);
 }
 
@@ -459,7 +459,7 @@ std::optional<Linear> Simplifier::truncated_again(const Term& t, const Linear& c
   const auto use = [&](std::string_view rule, const Linear& d) {
     law(rule, "x", x, "a", a, "b", c, "d", d, "k", t.coef);
   };
-  if (n.kind == Kind::TruncDiv) {
+  if (n.kind == NodeKind::TruncDiv) {
     if (remainder) {
       if (!(c == x) || !t.coef.is_one() || !a.is_constant() || a.constant < Int(2))
         return std::nullopt;
@@ -505,7 +505,7 @@ Id Simplifier::without_truncations(Id root) {
     const NodeData& n = c_[id];
     if (!truncates(n.kind)) continue;
     const Id x = rewritten(n.args[0], now), y = rewritten(n.args[1], now);
-    if (y != 0) now.set(id, build(by_signs(linear(x), linear(y), n.kind == Kind::TruncMod)));
+    if (y != 0) now.set(id, build(by_signs(linear(x), linear(y), n.kind == NodeKind::TruncMod)));
   }
   return rewritten(root, now);
 }

@@ -1,13 +1,13 @@
 #include <algorithm>
 
-#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/node/compiled_node.h"
 #include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
 
 std::int64_t evaluate(Node node, const Values& values) {
   const Context& c = *node.context();
-  Program program(c, node.id());
+  CompiledNode program(c, node.id());
   std::vector<Int> point;
   for (const Id id : program.variables()) {
     const std::string& name = c.name(id);
@@ -33,7 +33,7 @@ Node substitute(Node node, const std::map<std::string, Node>& replacements) {
   const std::lock_guard lock(c.mutex());
   Simplifier::Replacements now;
   for (const Id id : reachable(c, node.id())) {
-    if (c[id].kind != Kind::Variable) continue;
+    if (c[id].kind != NodeKind::Variable) continue;
     const auto found = replacements.find(c.name(id));
     if (found == replacements.end()) continue;
     const Node to = found->second;
@@ -57,8 +57,8 @@ Node simplify_under(Node node, std::span<const Node> assumptions) {
   Ids conditions;
   for (const Node& a : assumptions) {
     const NodeData& n = (*a.context())[a.id()];
-    if (n.kind != Kind::Constant) conditions.push_back(s.truth(a.id()));
-    if (n.kind == Kind::Constant && n.first.is_zero()) return node;
+    if (n.kind != NodeKind::Constant) conditions.push_back(s.truth(a.id()));
+    if (n.kind == NodeKind::Constant && n.first.is_zero()) return node;
   }
   return c.handle(s.under(node.id(), conditions).value_or(node.id()));
 }
@@ -67,7 +67,7 @@ std::vector<Node> variables(Node node) {
   Context& c = *node.context();
   std::vector<Node> found;
   for (const Id id : reachable(c, node.id()))
-    if (c[id].kind == Kind::Variable) found.push_back(c.handle(id));
+    if (c[id].kind == NodeKind::Variable) found.push_back(c.handle(id));
   std::ranges::sort(found, {},
                     [](const Node& n) { return std::tuple(variable_name(n), n.min(), n.max()); });
   return found;
@@ -75,7 +75,7 @@ std::vector<Node> variables(Node node) {
 
 const std::string& variable_name(Node node) {
   const NodeData& n = (*node.context())[node.id()];
-  if (n.kind != Kind::Variable)
+  if (n.kind != NodeKind::Variable)
     throw Error(fmt::format("variable_name: {} is not a variable", render(node)));
   return *n.name;
 }

@@ -11,15 +11,15 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
   List<Id> list(conditions.begin(), conditions.end());
   for (std::size_t i = 0; i < list.size(); ++i) {
     const NodeData& n = c_[list[i]];
-    if (n.kind == Kind::And) {
+    if (n.kind == NodeKind::And) {
       list.insert(list.end(), n.args.begin(), n.args.end());
     } else if (auto below = comparison(list[i])) {
       facts.push_back(std::move(*below));
     } else {
       // s == 0 is s <= 0 and -s <= 0; another flag is at least 1.
-      Linear s = n.kind == Kind::Zero ? linear(n.args[0]) : Linear{1, {}};
-      if (n.kind != Kind::Zero) add(s, list[i], -1);
-      if (n.kind == Kind::Zero) {
+      Linear s = n.kind == NodeKind::Zero ? linear(n.args[0]) : Linear{1, {}};
+      if (n.kind != NodeKind::Zero) add(s, list[i], -1);
+      if (n.kind == NodeKind::Zero) {
         facts.push_back(shifted(-s, -1));
         // In a choice this would change the part so that it no longer joins its neighbours.
         if (!inside_) bound_dividend(s, facts);
@@ -31,7 +31,7 @@ Simplifier::Facts Simplifier::facts_of(std::span<const Id> conditions) {
   // A maximum with a positive coefficient is at least each of its members.
   for (std::size_t i = 0; i < facts.size() && facts.size() < kLimits.facts; ++i)
     for (const Term& own : facts[i].terms) {
-      if (c_.kind(own.atom) != Kind::Max || own.coef.sign() < 0) continue;
+      if (c_.kind(own.atom) != NodeKind::Max || own.coef.sign() < 0) continue;
       const Term t = own;
       Linear rest = plus(facts[i], t.atom, -t.coef);
       for (const Id member : c_[t.atom].args) {

@@ -54,7 +54,7 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
                                                 int depth) {
   Terms choices;
   for (const Term& t : s.terms)
-    if (c_.kind(t.atom) == Kind::Max) choices.push_back(t);
+    if (c_.kind(t.atom) == NodeKind::Max) choices.push_back(t);
   const auto whole = [&] { return List<Clause>{member_of(s, members)}; };
   if (choices.empty() || depth == kLimits.nested_clauses) return whole();
   if (auto step = clamp_of(s, choices, members)) return *step;
@@ -180,7 +180,7 @@ Simplifier::Lattice Simplifier::lattice_of(std::span<const Linear> members) {
 }
 
 bool Simplifier::depends(Id id, Id part) const {
-  return c_.kind(id) == Kind::Digit &&
+  return c_.kind(id) == NodeKind::Digit &&
          std::ranges::binary_search(reachable(c_, id, kLimits.condition_nodes), part);
 }
 
@@ -188,11 +188,11 @@ std::optional<Linear> Simplifier::by_condition(std::span<const Linear> members) 
   for (const Linear& m : members)
     for (const Term& t : m.terms) {
       const NodeData& n = c_[t.atom];
-      if (n.kind != Kind::Select) continue;
+      if (n.kind != NodeKind::Select) continue;
       const Id condition = n.args[0];
       const auto chooses = [&](const Linear& member) {
         return std::ranges::any_of(member.terms, [&](const Term& u) {
-          return c_.kind(u.atom) == Kind::Select && c_[u.atom].args[0] == condition;
+          return c_.kind(u.atom) == NodeKind::Select && c_[u.atom].args[0] == condition;
         });
       };
       const auto chosen = [&](const Linear& member, Id known) {
@@ -234,7 +234,7 @@ std::optional<Linear> Simplifier::joint_truncation(const Linear& a, const Linear
   const Term *const p = only(a), *const q = only(b);
   if (!p || !q || a.constant != b.constant || abs(p->coef) != abs(q->coef)) return std::nullopt;
   const NodeData &m = c_[p->atom], &n = c_[q->atom];
-  if (m.kind != Kind::TruncDiv || n.kind != Kind::TruncDiv || m.args[1] != n.args[1] ||
+  if (m.kind != NodeKind::TruncDiv || n.kind != NodeKind::TruncDiv || m.args[1] != n.args[1] ||
       !bounds(linear(m.args[1])).at_least(1))
     return std::nullopt;
   Linear members[] = {linear(m.args[0]), linear(n.args[0])};
@@ -255,7 +255,7 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   for (const Linear* s : {&a, &b})
     for (const Term& t : s->terms) {
       const NodeData& n = c_[t.atom];
-      if (n.kind == Kind::Max || n.kind == Kind::Select) return std::nullopt;
+      if (n.kind == NodeKind::Max || n.kind == NodeKind::Select) return std::nullopt;
       if (n.is_quotient()) return std::nullopt;  // joint_quotient
     }
   if (a == b) return a;
@@ -287,7 +287,7 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   const Id args[] = {scale.is_one() ? id : build(divided(std::move(up), scale))};
   if (!scale.is_one()) law("max.scale", "c", scale, "x", 0, "y", args[0]);
   Linear r = turned ? b : a;
-  add(r, node(Kind::Max, args, larger(Interval::point(0), c_.bounds(args[0]))), scale);
+  add(r, node(NodeKind::Max, args, larger(Interval::point(0), c_.bounds(args[0]))), scale);
   return r;
 }
 
@@ -363,7 +363,7 @@ Linear Simplifier::maximum(std::span<const Linear> members) {
   if (list.size() > kLimits.members_at_once) return wide_maximum(std::move(list));
   const auto selects = [&](const Linear& m) {
     return std::ranges::any_of(m.terms,
-                               [&](const Term& t) { return c_.kind(t.atom) == Kind::Select; });
+                               [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Select; });
   };
   if (std::ranges::any_of(list, selects)) {  // the order of conditions matters
     if (list.size() > 2) drop_dominated(list);

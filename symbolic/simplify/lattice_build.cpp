@@ -198,7 +198,7 @@ Linear Simplifier::largest(List<Linear> list, std::size_t plain) {
     args.push_back(build(list[i]));
     range = larger(range, c_.bounds(args.back()));
   }
-  add(base, node(Kind::Max, args, range), scale);
+  add(base, node(NodeKind::Max, args, range), scale);
   return base;
 }
 

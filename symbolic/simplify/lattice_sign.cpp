@@ -99,7 +99,8 @@ void Simplifier::drop_implied(List<Clause>& clauses, const List<Linear>& members
 
 std::optional<Linear> Simplifier::same_sign(const Linear& s) {
   if (assuming_ || matching_ > 0) return std::nullopt;
-  if (std::ranges::none_of(s.terms, [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; }))
+  if (std::ranges::none_of(s.terms,
+                           [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Max; }))
     return std::nullopt;
   Lattice l;
   l.clauses = clauses_of(s, l.members, true);
@@ -117,7 +118,7 @@ std::optional<Linear> Simplifier::same_sign(const Linear& s) {
 std::optional<Id> Simplifier::by_branch(const Linear& s, Id (Simplifier::*test)(Linear)) {
   const Term* choice = nullptr;
   for (const Term& t : s.terms) {
-    if (c_.kind(t.atom) != Kind::Select) continue;
+    if (c_.kind(t.atom) != NodeKind::Select) continue;
     if (choice) return std::nullopt;
     choice = &t;
   }
@@ -133,7 +134,7 @@ std::optional<Id> Simplifier::by_branch(const Linear& s, Id (Simplifier::*test)(
   law(test == &Simplifier::zero ? "eq.where" : "lt.where", "x", condition, "y", yes, "z", no);
   const Id held = (this->*test)(std::move(yes)), missed = (this->*test)(std::move(no));
   --matching_;
-  if (c_.kind(held) != Kind::Constant && c_.kind(missed) != Kind::Constant) {
+  if (c_.kind(held) != NodeKind::Constant && c_.kind(missed) != NodeKind::Constant) {
     rewind(start);
     return std::nullopt;
   }

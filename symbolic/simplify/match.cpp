@@ -64,7 +64,7 @@ bool Matcher::may_match(const Pattern& pattern, std::span<const Term> terms, boo
 bool Matcher::may_match(const Pattern& pattern, Id node) const {
   const NodeData& n = s_.context()[node];
   const Term alone[] = {{1, node}};
-  const bool listed = n.kind == Kind::Sum || n.kind == Kind::Constant;
+  const bool listed = n.kind == NodeKind::Sum || n.kind == NodeKind::Constant;
   return may_match(pattern, listed ? n.terms : std::span<const Term>(alone), false);
 }
 
@@ -73,7 +73,7 @@ bool Matcher::parts_may_match(const Pattern::Item& item, Id atom) const {
   switch (item.op) {
     case Op::Quotient:
     case Op::Remainder: {
-      if (n.kind != Kind::Digit)
+      if (n.kind != NodeKind::Digit)
         return may_match(item.args[1], n.args[1]) && may_match(item.args[0], n.args[0]);
       const Pattern* dividend = &item.args[0];
       if (item.op == Op::Remainder && !n.first.is_one()) {  // x // a % d
@@ -167,12 +167,12 @@ bool Matcher::solve_atom(const Pattern::Item& item, const Term& term, const Goal
       return unless(solve(&dividend, bindings));
     }
     case Op::Maximum: {
-      if (n.kind != Kind::Max || n.args.size() != 1) return unless(false);
+      if (n.kind != NodeKind::Max || n.args.size() != 1) return unless(false);
       const Goal member = want(item.args[0], s_.linear(n.args[0]), &rest);
       return unless(solve(&member, bindings));
     }
     case Op::Product: {
-      if (n.kind != Kind::Product || n.args.size() != 2) return unless(false);
+      if (n.kind != NodeKind::Product || n.args.size() != 2) return unless(false);
       for (const std::size_t first : {std::size_t{0}, std::size_t{1}}) {
         const Goal second = want(item.args[1], s_.linear(n.args[1 - first]), &rest);
         const Goal one = want(item.args[0], s_.linear(n.args[first]), &second);
@@ -196,12 +196,12 @@ bool Matcher::may_stand(const Pattern::Item& item, const Term& term,
   }
   const NodeData& n = s_.context()[term.atom];
   switch (item.op) {
-    case Op::Quotient: return n.kind == Kind::Div || n.is_quotient();
-    case Op::Remainder: return n.kind == Kind::Mod || n.is_digit();
-    case Op::TruncQuotient: return n.kind == Kind::TruncDiv;
-    case Op::TruncRemainder: return n.kind == Kind::TruncMod;
-    case Op::Maximum: return n.kind == Kind::Max && n.args.size() == 1;
-    case Op::Product: return n.kind == Kind::Product && n.args.size() == 2;
+    case Op::Quotient: return n.kind == NodeKind::Div || n.is_quotient();
+    case Op::Remainder: return n.kind == NodeKind::Mod || n.is_digit();
+    case Op::TruncQuotient: return n.kind == NodeKind::TruncDiv;
+    case Op::TruncRemainder: return n.kind == NodeKind::TruncMod;
+    case Op::Maximum: return n.kind == NodeKind::Max && n.args.size() == 1;
+    case Op::Product: return n.kind == NodeKind::Product && n.args.size() == 2;
     default: return true;
   }
 }

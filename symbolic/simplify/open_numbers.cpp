@@ -48,10 +48,11 @@ List<Simplifier::Number> Simplifier::numbers_in(const Linear& before, Linear& s)
   };
   for (const Term& t : before.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit) continue;
+    if (n.kind != NodeKind::Digit) continue;
     const bool finite = !n.second.is_zero();
     const auto beside = [&](const Term& u) {
-      return u.atom != t.atom && c_.kind(u.atom) == Kind::Digit && c_[u.atom].args[0] == n.args[0];
+      return u.atom != t.atom && c_.kind(u.atom) == NodeKind::Digit &&
+             c_[u.atom].args[0] == n.args[0];
     };
     if (finite && std::ranges::none_of(before.terms, beside)) continue;
     auto of = std::ranges::find(numbers, n.args[0], &Number::dividend);
@@ -130,7 +131,7 @@ std::optional<Simplifier::OpenedNumbers> Simplifier::open_numbers(const Linear& 
                                                                   const Int& lo, const Int& hi,
                                                                   bool reduce) {
   const std::size_t terms = given.terms.size();
-  const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
+  const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Digit; };
   if (terms < 2 || terms > kLimits.joined_terms || std::ranges::none_of(given.terms, is_digit))
     return std::nullopt;
   Linear s = given;

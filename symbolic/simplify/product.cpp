@@ -9,7 +9,7 @@ namespace touchstone::symbolic {
 Linear Simplifier::multiply_atoms(Id a, Id b) {
   for (const auto& [c, d] : {std::pair(a, b), std::pair(b, a)}) {
     if (is_condition(c_.kind(c))) return where(c, linear(d), Linear());
-    if (c_.kind(c) == Kind::Select)
+    if (c_.kind(c) == NodeKind::Select)
       return where(c_[c].args[0], multiply(linear(c_[c].args[1]), linear(d)), Linear());
   }
   const auto flag_twice = [&](Id id) { law("mul.flag", "x", id); };
@@ -17,7 +17,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
     flag_twice(a);
     return atom(a);
   }
-  if (c_.kind(a) == Kind::Max && a == b) {
+  if (c_.kind(a) == NodeKind::Max && a == b) {
     const Linear subjects[] = {atom(a), atom(b)};
     if (auto found = apply(Rule::Root::Product, subjects)) return *found;
   }
@@ -30,7 +30,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
         j == right.size() || (i < left.size() && compare(c_, left[i], right[j]) <= 0);
     all.push_back(first ? left[i++] : right[j++]);
   }
-  if (!shared) return node(Kind::Product, all, c_.bounds(a) * c_.bounds(b));
+  if (!shared) return node(NodeKind::Product, all, c_.bounds(a) * c_.bounds(b));
   const auto again = [&](Id x, Id y) {
     if (x != y || !c_[x].boolean) return false;
     flag_twice(x);
@@ -60,7 +60,7 @@ Linear Simplifier::multiply_atoms(Id a, Id b) {
     range = range * power;
     i = j;
   }
-  return node(Kind::Product, all, range);
+  return node(NodeKind::Product, all, range);
 }
 
 Linear Simplifier::multiply(const Linear& a, const Linear& b) {
@@ -76,7 +76,7 @@ Linear Simplifier::multiply(const Linear& a, const Linear& b) {
     Id x = factor(a), y = factor(b);
     if (compare(c_, x, y) > 0) std::swap(x, y);
     const Id both[] = {x, y};
-    return node(Kind::Product, both, c_.bounds(x) * c_.bounds(y));
+    return node(NodeKind::Product, both, c_.bounds(x) * c_.bounds(y));
   }
   r.constant = a.constant * b.constant;
   add(r, Linear{0, a.terms}, b.constant);
@@ -96,12 +96,12 @@ Id Simplifier::product(Id a, Id b) {
 
 std::span<const Id> Simplifier::factors(const Id& atom) const {
   const NodeData& n = c_[atom];
-  return n.kind == Kind::Product ? n.args : std::span<const Id>(&atom, 1);
+  return n.kind == NodeKind::Product ? n.args : std::span<const Id>(&atom, 1);
 }
 
 bool Simplifier::opens(Id atom) const {
   const NodeData& n = c_[atom];
-  return n.kind == Kind::Product && n.args.size() <= kLimits.joined_factors &&
+  return n.kind == NodeKind::Product && n.args.size() <= kLimits.joined_factors &&
          c_.height(atom) <= kLimits.turned_height;
 }
 
@@ -109,7 +109,7 @@ bool Simplifier::cofactors_meet(const Linear& s) {
   for (const Term& t : s.terms) {
     if (!opens(t.atom)) continue;
     for (const Id f : factors(t.atom)) {
-      if (c_.kind(f) != Kind::Digit) continue;
+      if (c_.kind(f) != NodeKind::Digit) continue;
       const unsigned own = c_.variables_in(f);
       for (const Term& u : s.terms)
         if (u.atom != t.atom && opens(u.atom) && (c_.variables_in(u.atom) & own) != 0) return true;
@@ -122,7 +122,7 @@ Linear Simplifier::opened(Id atom, int& steps) {
   Linear r{1, {}};
   for (const Id f : Ids(factors(atom).begin(), factors(atom).end())) {
     const NodeData& n = c_[f];
-    if (n.kind != Kind::Digit) {
+    if (n.kind != NodeKind::Digit) {
       r = multiply(r, linear(f));
       continue;
     }
@@ -158,7 +158,7 @@ bool Simplifier::recombine_products(Linear& s) {
     if (!opens(t.atom)) continue;
     const Ids all(factors(t.atom).begin(), factors(t.atom).end());
     for (const Id f : all)
-      if (c_.kind(f) == Kind::Digit)
+      if (c_.kind(f) == NodeKind::Digit)
         if (const Id rest = without(t.atom, {&f, 1});
             std::ranges::find(cofactors, rest) == cofactors.end())
           cofactors.push_back(rest);
@@ -170,7 +170,7 @@ bool Simplifier::recombine_products(Linear& s) {
     for (const Term& t : open.terms) {
       const bool wide = factors(t.atom).size() > kLimits.joined_factors;
       const Id rest = wide ? kNoNode : without(t.atom, own);
-      if (rest == kNoNode || c_.kind(rest) == Kind::Product)
+      if (rest == kNoNode || c_.kind(rest) == NodeKind::Product)
         beside.terms.push_back(t);
       else
         add(joint, rest, t.coef);
@@ -192,7 +192,7 @@ bool Simplifier::recombine_products(Linear& s) {
 // (a + b)*y - b*d*(y // d), and b counts modulo the least b for which b*d is a multiple of the
 // divisor: take the cheapest of these forms, however the dividend was written.
 std::optional<Linear> Simplifier::turn_beside(Linear& s, const Int& lo) {
-  const auto product = [&](const Term& t) { return c_.kind(t.atom) == Kind::Product; };
+  const auto product = [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Product; };
   if (s.terms.size() < 2 || std::ranges::none_of(s.terms, product)) return std::nullopt;
   const auto cost = [&](const Linear& sum) {
     Int total;
@@ -207,7 +207,7 @@ std::optional<Linear> Simplifier::turn_beside(Linear& s, const Int& lo) {
     if (all.size() > kLimits.joined_factors) continue;
     for (const Id f : all) {
       const NodeData& n = c_[f];
-      if (n.kind != Kind::Digit || c_.height(f) > kLimits.turned_height) continue;
+      if (n.kind != NodeKind::Digit || c_.height(f) > kLimits.turned_height) continue;
       const unsigned own = c_.variables_in(f);
       if (std::ranges::none_of(s.terms, [&](const Term& u) {
             return u.atom != t.atom && (own & ~c_.variables_in(u.atom)) == 0;

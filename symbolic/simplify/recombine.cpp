@@ -29,7 +29,7 @@ int Simplifier::weight(const Linear& s) const {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
     total += 2 + (abs(t.coef).is_one() ? 0 : 2);
-    if (n.kind != Kind::Digit) continue;
+    if (n.kind != NodeKind::Digit) continue;
     if (constant && !n.second.is_zero())
       constant = s.constant != t.coef * (Int(1) - floor_div(n.second, n.first));
     total += 2 + (n.first.is_one() || n.second.is_zero() ? 0 : 2);
@@ -41,7 +41,7 @@ int Simplifier::weight(const Linear& s) const {
 bool Simplifier::related(const Linear& s, const Term& digit) const {
   const auto terms_of = [&](const Id& id, Term& alone) -> std::span<const Term> {
     const NodeData& n = c_[id];
-    if (n.kind == Kind::Sum || n.kind == Kind::Constant) return n.terms;
+    if (n.kind == NodeKind::Sum || n.kind == NodeKind::Constant) return n.terms;
     alone = {1, id};
     return {&alone, 1};
   };
@@ -53,7 +53,7 @@ bool Simplifier::related(const Linear& s, const Term& digit) const {
   for (const Term& t : s.terms) {
     if (t.atom == digit.atom) continue;
     if (within(t.atom)) return true;
-    if (c_.kind(t.atom) != Kind::Digit) continue;
+    if (c_.kind(t.atom) != NodeKind::Digit) continue;
     for (const Term& inner : terms_of(c_[t.atom].args[0], other_alone))
       if (within(inner.atom)) return true;
   }
@@ -124,7 +124,8 @@ bool Simplifier::absorb_quotient(Linear& s, Linear& done, const Term& top) {
     Linear rest = plus(s, part, -m);
     add(rest, atom(top.atom), m * ratio);
     const Linear between = digit(dividend, low, high);
-    const bool one = between.terms.size() == 1 && c_.kind(between.terms[0].atom) == Kind::Digit &&
+    const bool one = between.terms.size() == 1 &&
+                     c_.kind(between.terms[0].atom) == NodeKind::Digit &&
                      !c_[between.terms[0].atom].second.is_zero();
     if (!one && !between.is_constant()) {  // another quotient might loop forever
       Linear total = plus(rest, between, m);
@@ -148,7 +149,7 @@ bool Simplifier::join_remainder(Linear& s) {
     if (!q.is_quotient()) continue;
     for (const Term& low : s.terms) {
       const NodeData& m = c_[low.atom];
-      if (m.kind != Kind::Digit || m.second != q.first) continue;
+      if (m.kind != NodeKind::Digit || m.second != q.first) continue;
       const Int ratio = floor_div(m.second, m.first);
       if (m.args[0] == q.args[0]) continue;
       const Linear dividend = linear(q.args[0]);
@@ -178,7 +179,7 @@ bool Simplifier::join_remainder(Linear& s) {
 void Simplifier::recombine_digits(Linear& s) {
   while (join_remainder(s)) {
   }
-  const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == Kind::Digit; };
+  const auto is_digit = [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Digit; };
   if (std::ranges::count_if(s.terms, is_digit) > kLimits.opened_digits) return;
   const Trace::Mark start = mark();
   const Linear before = s;
@@ -198,7 +199,7 @@ void Simplifier::recombine_digits(Linear& s) {
 
 std::optional<Simplifier::Division> Simplifier::remainder_of(Id id) {
   const NodeData& n = c_[id];
-  if (n.kind == Kind::Mod) return Division{linear(n.args[0]), linear(n.args[1])};
+  if (n.kind == NodeKind::Mod) return Division{linear(n.args[0]), linear(n.args[1])};
   if (!n.is_digit()) return std::nullopt;
   const Linear turns{floor_div(n.second, n.first), {}};
   return Division{digit(linear(n.args[0]), n.first, 0), turns};
@@ -207,16 +208,16 @@ std::optional<Simplifier::Division> Simplifier::remainder_of(Id id) {
 // Joins k*(x % b) + k*b*(x // b % a).
 bool Simplifier::join_remainders(Linear& s) {
   for (const Term& low : s.terms) {
-    const Kind kind = c_.kind(low.atom);
-    if (kind != Kind::Mod && kind != Kind::Digit) continue;
+    const NodeKind kind = c_.kind(low.atom);
+    if (kind != NodeKind::Mod && kind != NodeKind::Digit) continue;
     for (const Term& high : s.terms) {
       const NodeData& p = c_[high.atom];
-      const bool product = p.kind == Kind::Product;
+      const bool product = p.kind == NodeKind::Product;
       // Without a cofactor, the low divisor must be a number and the high one symbolic.
-      if (high.atom == low.atom || (!product && (kind == Kind::Mod || p.kind != Kind::Mod)))
+      if (high.atom == low.atom || (!product && (kind == NodeKind::Mod || p.kind != NodeKind::Mod)))
         continue;
       for (const Id f : factors(high.atom)) {
-        if (kind != Kind::Mod && c_.kind(f) != Kind::Mod) continue;
+        if (kind != NodeKind::Mod && c_.kind(f) != NodeKind::Mod) continue;
         const Trace::Mark start = mark();
         const auto below = remainder_of(low.atom), above = remainder_of(f);
         if (!below || !above || !bounds(above->divisor).at_least(1)) continue;
@@ -245,7 +246,7 @@ bool Simplifier::join_remainders(Linear& s) {
 bool Simplifier::round_truncation(Linear& s) {
   for (const Term& t : Terms(s.terms)) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::TruncDiv || !bounds(linear(n.args[1])).at_least(1)) continue;
+    if (n.kind != NodeKind::TruncDiv || !bounds(linear(n.args[1])).at_least(1)) continue;
     const Linear x = linear(n.args[0]), y = linear(n.args[1]);
     for (const bool up : {false, true}) {
       const auto toward = [&](const Linear& of) { return negative(up ? -of : of); };
@@ -281,23 +282,23 @@ void Simplifier::recombine_symbolic(Linear& s) {
     for (const Term& t : s.terms) {
       const NodeData& n = c_[t.atom];
       Ids quotients;
-      if (n.kind == Kind::Mod || truncates(n.kind)) quotients.push_back(t.atom);
-      for (const Id f : n.kind == Kind::Product ? n.args : std::span<const Id>())
-        if (c_.kind(f) == Kind::Div || c_.kind(f) == Kind::TruncDiv) quotients.push_back(f);
+      if (n.kind == NodeKind::Mod || truncates(n.kind)) quotients.push_back(t.atom);
+      for (const Id f : n.kind == NodeKind::Product ? n.args : std::span<const Id>())
+        if (c_.kind(f) == NodeKind::Div || c_.kind(f) == NodeKind::TruncDiv) quotients.push_back(f);
       for (const Id q : quotients) {
         const bool truncating = truncates(c_.kind(q));
-        if (c_[q].args[1] == 0 || (!truncating && c_.kind(c_[q].args[1]) == Kind::Constant))
+        if (c_[q].args[1] == 0 || (!truncating && c_.kind(c_[q].args[1]) == NodeKind::Constant))
           continue;  // 0 by the facts
         const Linear a = linear(c_[q].args[0]), b = linear(c_[q].args[1]);
         const Trace::Mark start = mark();
-        const bool mod = c_.kind(q) == Kind::Mod || c_.kind(q) == Kind::TruncMod;
+        const bool mod = c_.kind(q) == NodeKind::Mod || c_.kind(q) == NodeKind::TruncMod;
         const auto over = [&](bool remainder) {
           if (truncating) return truncated(a, b, remainder);
           return remainder ? modulo(a, b) : divide(a, b);
         };
         const Linear quotient = mod ? over(false) : atom(q), back = multiply(b, quotient);
         const auto higher = [&](const Term& u) {  // the digit above this one
-          return c_.kind(u.atom) == Kind::TruncMod && u.coef == t.coef * b.constant &&
+          return c_.kind(u.atom) == NodeKind::TruncMod && u.coef == t.coef * b.constant &&
                  is(c_[u.atom].args[0], quotient);
         };
         if (const auto high = std::ranges::find_if(s.terms, higher);
@@ -364,7 +365,7 @@ bool Simplifier::join_choices(Linear& s) {
     uses.set(condition, known ? *known + 1 : 1);
   };
   for (const Term& t : s.terms)
-    if (c_.kind(t.atom) == Kind::Select) {
+    if (c_.kind(t.atom) == NodeKind::Select) {
       use(c_[t.atom].args[0]);
       any = true;
     }
@@ -377,7 +378,7 @@ bool Simplifier::join_choices(Linear& s) {
   IdMap<std::size_t> places;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    const bool chooses = n.kind == Kind::Select;
+    const bool chooses = n.kind == NodeKind::Select;
     const Id condition = chooses ? n.args[0] : t.atom;
     const int* const count = uses.find(condition);
     if (!count || *count < 2) {
@@ -413,7 +414,7 @@ bool Simplifier::join_conditions(Linear& s) {
   };
   const auto flag_of = [&](const Term& t) -> std::optional<Flag> {
     const NodeData& n = c_[t.atom];
-    if (n.kind == Kind::Select) return Flag{n.args[0], n.args[1]};
+    if (n.kind == NodeKind::Select) return Flag{n.args[0], n.args[1]};
     if (is_condition(n.kind)) return Flag{t.atom, 0};
     return std::nullopt;
   };
@@ -436,8 +437,8 @@ bool Simplifier::join_conditions(Linear& s) {
       });
       const Id joint = less ? both(pair) : either(pair);
       const bool fewer =  // parts
-          c_.kind(other->condition) == Kind::And || c_.kind(one->condition) == Kind::And;
-      if (one->chosen == 0 && c_.kind(negated(joint)) == Kind::And && !fewer) {
+          c_.kind(other->condition) == NodeKind::And || c_.kind(one->condition) == NodeKind::And;
+      if (one->chosen == 0 && c_.kind(negated(joint)) == NodeKind::And && !fewer) {
         rewind(start);
         continue;
       }
@@ -456,15 +457,15 @@ void Simplifier::recombine(Linear& s) {
   std::ptrdiff_t symbolic = 0;
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    digits |= n.kind == Kind::Digit;
-    quotients += n.kind == Kind::Div;
-    choices |= n.kind == Kind::Select;
+    digits |= n.kind == NodeKind::Digit;
+    quotients += n.kind == NodeKind::Div;
+    choices |= n.kind == NodeKind::Select;
     flags += is_condition(n.kind);
-    symbolic += n.kind == Kind::Mod || truncates(n.kind);
-    if (n.kind == Kind::Product)
+    symbolic += n.kind == NodeKind::Mod || truncates(n.kind);
+    if (n.kind == NodeKind::Product)
       for (const Id f : n.args) {
-        symbolic += c_.kind(f) == Kind::Div || c_.kind(f) == Kind::TruncDiv;
-        products |= c_.kind(f) == Kind::Digit;
+        symbolic += c_.kind(f) == NodeKind::Div || c_.kind(f) == NodeKind::TruncDiv;
+        products |= c_.kind(f) == NodeKind::Digit;
       }
   }
   choices |= flags > 1;

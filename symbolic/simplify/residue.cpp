@@ -103,12 +103,12 @@ Simplifier::Residues Simplifier::residues_of(std::span<const Id> conditions,
   List<Id> list(conditions.begin(), conditions.end());
   for (std::size_t i = 0; i < list.size(); ++i) {
     const NodeData& n = c_[list[i]];
-    if (n.kind == Kind::And) list.insert(list.end(), n.args.begin(), n.args.end());
-    if (n.kind == Kind::Zero) found.push_back({linear(n.args[0]), 0});
+    if (n.kind == NodeKind::And) list.insert(list.end(), n.args.begin(), n.args.end());
+    if (n.kind == NodeKind::Zero) found.push_back({linear(n.args[0]), 0});
   }
   for (const auto& [id, range] : overlay) {
     const NodeData& n = c_[id];
-    if (n.kind != Kind::Digit || !range.is_point()) continue;
+    if (n.kind != NodeKind::Digit || !range.is_point()) continue;
     Linear s = shifted(linear(n.args[0]), -*range.lo);
     found.push_back({std::move(s), n.second});
   }
@@ -127,7 +127,7 @@ Simplifier::Residues Simplifier::residues_of(std::span<const Id> conditions,
 bool Simplifier::congruences_of(const Residues& residues, Table<Id, Congruence>& found) const {
   for (const Residue& r : residues)
     for (const Term& t : r.sum.terms) {
-      if (c_.kind(t.atom) != Kind::Variable) continue;
+      if (c_.kind(t.atom) != NodeKind::Variable) continue;
       std::optional<Congruence> c;
       if (r.sum.terms.size() == 1) {
         c = solved(t.coef, r.sum.constant, r.modulus);
@@ -232,7 +232,7 @@ bool Simplifier::drop_below_residue(Linear& s, const Int& divisor, std::string_v
 bool Simplifier::open_exact_quotients(Linear& s) {
   for (const Term& t : s.terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Digit || n.first.is_one() || !divides(n.first, t.coef)) continue;
+    if (n.kind != NodeKind::Digit || n.first.is_one() || !divides(n.first, t.coef)) continue;
     const Linear dividend = linear(n.args[0]);
     const Int lo = n.first, hi = n.second;
     const Congruence c = floor_mod(congruence(dividend), lo);

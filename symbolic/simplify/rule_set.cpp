@@ -13,7 +13,7 @@ namespace {
 using Op = Pattern::Op;
 using Root = Rule::Root;
 
-std::uint32_t kind_bit(Kind kind) { return std::uint32_t{1} << static_cast<unsigned>(kind); }
+std::uint32_t kind_bit(NodeKind kind) { return std::uint32_t{1} << static_cast<unsigned>(kind); }
 
 /// Compiles expressions to patterns.
 class Compiler {
@@ -100,10 +100,10 @@ class Compiler {
 std::uint32_t kinds_of(const Pattern& p) {
   std::uint32_t kinds = 0;
   for (const Pattern::Item& i : p.items) {
-    if (i.op == Op::Maximum) kinds |= kind_bit(Kind::Max);
-    if (i.op == Op::Product) kinds |= kind_bit(Kind::Product);
-    if (i.op == Op::TruncQuotient) kinds |= kind_bit(Kind::TruncDiv);
-    if (i.op == Op::TruncRemainder) kinds |= kind_bit(Kind::TruncMod);
+    if (i.op == Op::Maximum) kinds |= kind_bit(NodeKind::Max);
+    if (i.op == Op::Product) kinds |= kind_bit(NodeKind::Product);
+    if (i.op == Op::TruncQuotient) kinds |= kind_bit(NodeKind::TruncDiv);
+    if (i.op == Op::TruncRemainder) kinds |= kind_bit(NodeKind::TruncMod);
   }
   return kinds;
 }
@@ -115,8 +115,8 @@ std::uint32_t divisions_in(const Pattern& p) {
     if (i.op != Op::Quotient && i.op != Op::Remainder) continue;
     const std::vector<Pattern::Item>& by = i.args[1].items;
     const bool number = by.empty() || by[0].factor != 0 || is_constant_letter(by[0].letter);
-    const Kind kind = i.op == Op::Quotient ? Kind::Div : Kind::Mod;
-    kinds |= kind_bit(Kind::Digit) | (number ? 0 : kind_bit(kind));
+    const NodeKind kind = i.op == Op::Quotient ? NodeKind::Div : NodeKind::Mod;
+    kinds |= kind_bit(NodeKind::Digit) | (number ? 0 : kind_bit(kind));
   }
   return kinds;
 }
@@ -145,10 +145,10 @@ bool twins(const Exprs& x, Expr sum) {
 std::uint32_t kinds_in_text(const Rule& rule) {
   const auto has = [&](std::size_t at) { return at != std::string_view::npos; };
   const bool divides = rule.root == Root::Quotient || rule.root == Root::Remainder;
-  return (!divides && has(rule.lhs.find_first_of("/%")) ? kind_bit(Kind::Digit) : 0) |
-         (has(rule.lhs.find("max(")) ? kind_bit(Kind::Max) : 0) |
-         (has(rule.lhs.find("tdiv(")) ? kind_bit(Kind::TruncDiv) : 0) |
-         (has(rule.lhs.find("tmod(")) ? kind_bit(Kind::TruncMod) : 0);
+  return (!divides && has(rule.lhs.find_first_of("/%")) ? kind_bit(NodeKind::Digit) : 0) |
+         (has(rule.lhs.find("max(")) ? kind_bit(NodeKind::Max) : 0) |
+         (has(rule.lhs.find("tdiv(")) ? kind_bit(NodeKind::TruncDiv) : 0) |
+         (has(rule.lhs.find("tmod(")) ? kind_bit(NodeKind::TruncMod) : 0);
 }
 
 void compile(const Rule& rule, CompiledRule::Patterns& r) {

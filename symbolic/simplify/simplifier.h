@@ -153,7 +153,7 @@ class Simplifier {
   Linear atom(Id id) const { return Linear{0, {Term{1, id}}}; }
   /// The node of a sum whose terms no longer join; `hash` is its hash_sum.
   Id settled(const Linear& s, std::uint64_t hash, Context::Place place = {});
-  Linear node(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
+  Linear node(NodeKind kind, std::span<const Id> args, const Interval& bounds, const Int& lo = 0,
               const Int& hi = 0);
   Id fixed_sum(const Linear& s, const Int& value);
   void sort_terms(Terms& terms) const;
@@ -210,12 +210,12 @@ class Simplifier {
   bool strided(const Linear& s) const;
   // few_points.cpp
   /// A flag of that kind on a sum; a constant if few points decide it.
-  Id new_flag(Kind kind, Id sum);
+  Id new_flag(NodeKind kind, Id sum);
   /// The constant, if evaluating few points decides the flag.
-  std::optional<Id> by_points(Kind kind, Id sum);
+  std::optional<Id> by_points(NodeKind kind, Id sum);
   /// True if the sum is below 0 (or 0) at every point where it has a value, false if at none;
   /// nullopt if neither holds or there are too many points.
-  std::optional<bool> at_all_points(Kind kind, Id sum) const;
+  std::optional<bool> at_all_points(NodeKind kind, Id sum) const;
   /// True if the sum is never 0 because the rest lies strictly between two multiples of a
   /// coefficient.
   bool lies_between_multiples(const Linear& s) const;
@@ -536,8 +536,8 @@ class Simplifier {
 };
 
 /// True for kinds whose values are 0 and 1.
-inline bool is_condition(Kind kind) {
-  return kind == Kind::Negative || kind == Kind::Zero || kind == Kind::And;
+inline bool is_condition(NodeKind kind) {
+  return kind == NodeKind::Negative || kind == NodeKind::Zero || kind == NodeKind::And;
 }
 
 /// The negation of a sum.

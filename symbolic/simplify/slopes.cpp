@@ -61,7 +61,7 @@ class Slopes {
   }
   std::span<const Term> terms_of(const Id& id, Term& alone) const {
     const NodeData& n = c_[id];
-    if (n.kind == Kind::Sum || n.kind == Kind::Constant) return n.terms;
+    if (n.kind == NodeKind::Sum || n.kind == NodeKind::Constant) return n.terms;
     alone = {1, id};
     return {&alone, 1};
   }
@@ -70,13 +70,13 @@ class Slopes {
     for (const Term& t : terms) {
       if (abs(t.coef) > Int(kLimits.corner_coefficient)) return false;
       const NodeData& n = c_[t.atom];
-      if (n.kind == Kind::Variable) {
+      if (n.kind == NodeKind::Variable) {
         if (place_of(t.atom) < count_) continue;
         if (count_ == kLimits.corner_variables) return false;
         variables_[count_++] = t.atom;
       } else if (n.bounds.lo && n.bounds.hi) {
         continue;
-      } else if (n.kind == Kind::Max && depth < kLimits.corner_depth) {
+      } else if (n.kind == NodeKind::Max && depth < kLimits.corner_depth) {
         for (const Id id : n.args) {
           Term alone;
           if (!variables_of(terms_of(id, alone), depth + 1)) return false;
@@ -91,11 +91,11 @@ class Slopes {
     std::int64_t total = 0;
     for (const Term& t : terms) {
       std::int64_t own = 0;
-      const Kind kind = c_.kind(t.atom);
-      if (kind == Kind::Variable) {
+      const NodeKind kind = c_.kind(t.atom);
+      if (kind == NodeKind::Variable) {
         own = way_[place_of(t.atom)];
       } else if (const Interval& range = c_.bounds(t.atom);
-                 kind == Kind::Max && !(range.lo && range.hi)) {
+                 kind == NodeKind::Max && !(range.lo && range.hi)) {
         for (const Id id : c_[t.atom].args) {
           Term alone;
           own = std::max(own, slope_of(terms_of(id, alone)));

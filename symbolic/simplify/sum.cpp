@@ -14,7 +14,7 @@ Linear operator-(const Linear& sum) {
 
 Linear linear_of(const Context& context, Id id) {
   const NodeData& n = context[id];
-  if (n.kind == Kind::Sum || n.kind == Kind::Constant)
+  if (n.kind == NodeKind::Sum || n.kind == NodeKind::Constant)
     return Linear{n.first, Terms(n.terms.begin(), n.terms.end())};
   const Term alone{1, id};
   return Linear{0, Terms(&alone, &alone + 1)};
@@ -22,8 +22,8 @@ Linear linear_of(const Context& context, Id id) {
 
 bool Simplifier::is(Id id, const Linear& sum) const {
   const NodeData& n = c_[id];
-  const bool listed = n.kind == Kind::Sum;
-  if (listed || n.kind == Kind::Constant)
+  const bool listed = n.kind == NodeKind::Sum;
+  if (listed || n.kind == NodeKind::Constant)
     return n.first == sum.constant && std::ranges::equal(n.terms, sum.terms);
   return sum.constant.is_zero() && sum.terms.size() == 1 && sum.terms[0].atom == id &&
          sum.terms[0].coef.is_one();
@@ -101,11 +101,11 @@ void Simplifier::add(Linear& to, const Linear& what, const Int& factor) const {
 void Simplifier::add(Linear& to, Id what, const Int& factor) const {
   if (factor.is_zero()) return;
   const NodeData& n = c_[what];
-  const bool sum = n.kind == Kind::Sum;
-  if (sum || n.kind == Kind::Constant) to.constant += n.first * factor;
+  const bool sum = n.kind == NodeKind::Sum;
+  if (sum || n.kind == NodeKind::Constant) to.constant += n.first * factor;
   if (sum) return add_terms(c_, to.terms, n.terms, factor);
   const Term alone[] = {{1, what}};
-  if (n.kind != Kind::Constant) add_terms(c_, to.terms, alone, factor);
+  if (n.kind != NodeKind::Constant) add_terms(c_, to.terms, alone, factor);
 }
 
 void Simplifier::sort_terms(Terms& terms) const {
@@ -128,7 +128,7 @@ Id Simplifier::add_all(std::span<const Term> terms) {
   Linear r;
   for (const Term& t : terms) {
     const NodeData& n = c_[t.atom];
-    if (n.kind == Kind::Constant || n.kind == Kind::Sum)
+    if (n.kind == NodeKind::Constant || n.kind == NodeKind::Sum)
       r.constant += t.coef * n.first;
     else
       r.terms.push_back(t);
@@ -147,7 +147,7 @@ bool Simplifier::stands(const Linear& sum) const {
       const unsigned own = c_.variables_in(t.atom);
       shared |= seen & own;
       seen |= own;
-      all &= c_.kind(t.atom) == Kind::Variable;
+      all &= c_.kind(t.atom) == NodeKind::Variable;
     }
     if (all || (shared == 0 && sum.constant.is_zero())) return true;
     // Also with max(0, u) of linear u, if some variable occurs in only one term: it changes the
@@ -155,22 +155,22 @@ bool Simplifier::stands(const Linear& sum) const {
     bool moves = false;
     for (const Term& t : sum.terms) {
       moves |= (c_.variables_in(t.atom) & ~shared) != 0;
-      if (c_.kind(t.atom) == Kind::Variable) continue;
+      if (c_.kind(t.atom) == NodeKind::Variable) continue;
       const NodeData& n = c_[t.atom];
-      if (n.kind != Kind::Max || n.args.size() != 1 || n.bounds.at_most(0)) return false;
+      if (n.kind != NodeKind::Max || n.args.size() != 1 || n.bounds.at_most(0)) return false;
       const Id inner = n.args[0];
-      const bool straight =
-          c_.kind(inner) == Kind::Variable ||
-          (c_.kind(inner) == Kind::Sum && std::ranges::all_of(c_[inner].terms, [&](const Term& u) {
-             return c_.kind(u.atom) == Kind::Variable;
-           }));
+      const bool straight = c_.kind(inner) == NodeKind::Variable ||
+                            (c_.kind(inner) == NodeKind::Sum &&
+                             std::ranges::all_of(c_[inner].terms, [&](const Term& u) {
+                               return c_.kind(u.atom) == NodeKind::Variable;
+                             }));
       if (!straight) return false;
     }
     return moves;
   }
   const Term& t = sum.terms[0];
   if (turns(sum, t)) return false;
-  return t.coef.is_one() || c_.kind(t.atom) != Kind::Digit || !c_.strided(c_[t.atom].args[0]);
+  return t.coef.is_one() || c_.kind(t.atom) != NodeKind::Digit || !c_.strided(c_[t.atom].args[0]);
 }
 
 Id Simplifier::build(const Linear& sum) {
@@ -181,11 +181,11 @@ Id Simplifier::build(const Linear& sum) {
   bool exact = false, joins = false;
   int flags = 0;
   for (const Term& t : sum.terms) {
-    const Kind kind = c_.kind(t.atom);
-    joins |= kind == Kind::Digit || kind == Kind::Select || kind == Kind::Div ||
-             kind == Kind::Mod || kind == Kind::Product || truncates(kind);
-    flags += kind == Kind::Negative || kind == Kind::Zero;
-    exact |= kind == Kind::Digit && !t.coef.is_one() &&
+    const NodeKind kind = c_.kind(t.atom);
+    joins |= kind == NodeKind::Digit || kind == NodeKind::Select || kind == NodeKind::Div ||
+             kind == NodeKind::Mod || kind == NodeKind::Product || truncates(kind);
+    flags += kind == NodeKind::Negative || kind == NodeKind::Zero;
+    exact |= kind == NodeKind::Digit && !t.coef.is_one() &&
              (!residues_.empty() || c_.strided(c_[t.atom].args[0]));
   }
   joins |= flags > 0 && count > 1;
@@ -220,8 +220,8 @@ Id Simplifier::fixed_sum(const Linear& s, const Int& value) {
   return c_.make_constant(value);
 }
 
-Linear Simplifier::node(Kind kind, std::span<const Id> args, const Interval& bounds, const Int& lo,
-                        const Int& hi) {
+Linear Simplifier::node(NodeKind kind, std::span<const Id> args, const Interval& bounds,
+                        const Int& lo, const Int& hi) {
   const Congruence congruence = c_.congruence(kind, args, lo, hi);
   if (!congruence.is_trivial())
     if (const auto less = trimmed(bounds, congruence); less && !(*less == bounds))

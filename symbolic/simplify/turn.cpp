@@ -60,15 +60,15 @@ bool Simplifier::wrap(Linear& s) {
   };
   for (const Term& t : Terms(s.terms)) {
     const NodeData& n = c_[t.atom];
-    if (n.kind != Kind::Negative && n.kind != Kind::Zero) continue;
+    if (n.kind != NodeKind::Negative && n.kind != NodeKind::Zero) continue;
     const Linear inner = linear(n.args[0]);
     const auto window = [&](const Int& c, bool high) -> std::optional<Window> {
       Window w{"mod.wrap", inner, -c, c - 1, c};
-      if (n.kind == Kind::Zero && !high) {
+      if (n.kind == NodeKind::Zero && !high) {
         w.rule = "mod.wrap_low";
         w.x.constant -= 1;
         w.from = -1;
-      } else if (n.kind == Kind::Zero) {
+      } else if (n.kind == NodeKind::Zero) {
         w = {"mod.wrap_high", inner, 0, c, -c};
         w.x.constant += c;
       }
@@ -76,7 +76,7 @@ bool Simplifier::wrap(Linear& s) {
     };
     for (const Term& u : Terms(s.terms)) {
       const NodeData& d = c_[u.atom];
-      if (d.kind != Kind::Digit || !d.first.is_one() || d.second.is_zero() ||
+      if (d.kind != NodeKind::Digit || !d.first.is_one() || d.second.is_zero() ||
           (c_.variables_in(u.atom) & c_.variables_in(t.atom)) == 0)
         continue;
       for (const bool high : {false, true}) {
@@ -105,7 +105,7 @@ bool Simplifier::wrap(Linear& s) {
     const Int m = floor_div(own->coef, inner.terms[0].coef);
     if (!divides(m, flag->coef)) continue;
     const Int c = floor_div(flag->coef, m);
-    if (c.sign() < 0 && n.kind == Kind::Negative) continue;
+    if (c.sign() < 0 && n.kind == NodeKind::Negative) continue;
     auto w = window(abs(c), c.sign() < 0);
     if (!w) continue;
     Linear rest = plus(s, t.atom, -flag->coef);
@@ -130,11 +130,11 @@ bool Simplifier::wrap(Linear& s) {
 bool Simplifier::shift_quotient(Linear& s) {
   for (const Term& flag : s.terms) {
     const NodeData& n = c_[flag.atom];
-    if (n.kind != Kind::Negative && n.kind != Kind::Zero) continue;
+    if (n.kind != NodeKind::Negative && n.kind != NodeKind::Zero) continue;
     const Linear x = linear(n.args[0]);  // one term: a remainder minus a constant
     const NodeData& r = c_[x.terms[0].atom];
-    if (x.terms.size() != 1 || r.kind != Kind::Digit || !r.first.is_one()) continue;
-    const bool equal = n.kind == Kind::Zero;
+    if (x.terms.size() != 1 || r.kind != NodeKind::Digit || !r.first.is_one()) continue;
+    const bool equal = n.kind == NodeKind::Zero;
     const Int c = r.second, length = equal ? Int(1) : -x.constant;
     const Linear e = linear(r.args[0]);
     for (const Term& top : s.terms) {
@@ -245,12 +245,12 @@ void Simplifier::join_opened(Linear& s, bool turn) {
   Terms joined;
   const auto akin = [&](const Term& t) {  // shares a variable with another digit
     return std::ranges::any_of(s.terms, [&](const Term& u) {
-      return u.atom != t.atom && c_.kind(u.atom) == Kind::Digit &&
+      return u.atom != t.atom && c_.kind(u.atom) == NodeKind::Digit &&
              (c_.variables_in(u.atom) & c_.variables_in(t.atom)) != 0;
     });
   };
   for (const Term& t : s.terms)
-    if (c_.kind(t.atom) == Kind::Digit &&
+    if (c_.kind(t.atom) == NodeKind::Digit &&
         (turn ? c_.height(t.atom) <= kLimits.turned_height && akin(t) : related(s, t)))
       joined.push_back(t);
   if (joined.size() < (turn ? 2U : 1U)) return;
@@ -389,7 +389,8 @@ bool Simplifier::complement(Linear& s) {
     const Linear turned = complemented(dividend, lo);
     const auto as_turned = [&](const Term& u) {
       const NodeData& d = c_[u.atom];
-      return d.kind == Kind::Digit && d.first == lo && d.second.is_zero() && is(d.args[0], turned);
+      return d.kind == NodeKind::Digit && d.first == lo && d.second.is_zero() &&
+             is(d.args[0], turned);
     };
     if (std::ranges::none_of(quotient.terms, as_turned) && weight(after) > weight(s)) {
       rewind(start);
@@ -410,8 +411,8 @@ void Simplifier::complement_quotients(Linear& s) {
 // the rest: y - 1 - (x - 1)%y is -x%y. With two such terms, neither is turned.
 bool Simplifier::turns(const Linear& s, const Term& t) const {
   const NodeData& n = c_[t.atom];
-  if (n.kind != Kind::Mod) return false;
-  const Int over = c_.kind(n.args[0]) == Kind::Sum ? c_[n.args[0]].first : Int(0);
+  if (n.kind != NodeKind::Mod) return false;
+  const Int over = c_.kind(n.args[0]) == NodeKind::Sum ? c_[n.args[0]].first : Int(0);
   return over == Int(-1) && s.constant == t.coef && c_.bounds(n.args[1]).at_least(1);
 }
 

@@ -94,9 +94,10 @@ int Extractor::extract(Id root, std::span<const Id> nodes) {
   for (const Id id : nodes) {
     const NodeData& n = c_[id];
     const std::size_t whole =
-        n.kind == Kind::Select                                                    ? 1
-        : n.kind == Kind::Negative || n.kind == Kind::Zero || n.kind == Kind::Max ? 0
-                                                                                  : n.args.size();
+        n.kind == NodeKind::Select ? 1
+        : n.kind == NodeKind::Negative || n.kind == NodeKind::Zero || n.kind == NodeKind::Max
+            ? 0
+            : n.args.size();
     for (const Id arg : n.args.first(whole)) wanted.set(arg, true);
   }
   // A choice that occurs only in sums is usually laid out with its neighbours. On its own it is
@@ -104,8 +105,8 @@ int Extractor::extract(Id root, std::span<const Id> nodes) {
   const bool later = nodes.size() <= kLimits.later_nodes;
   for (const Id id : nodes) {
     if (best_.contains(id)) continue;
-    const Kind kind = c_.kind(id);
-    if (purpose_ == For::Text && (kind == Kind::Sum || (later && kind == Kind::Max)) &&
+    const NodeKind kind = c_.kind(id);
+    if (purpose_ == For::Text && (kind == NodeKind::Sum || (later && kind == NodeKind::Max)) &&
         !wanted.contains(id))
       continue;
     const int form = lay_out(id);
@@ -128,8 +129,8 @@ int Extractor::form_of(Id id) {
 int Extractor::lay_out(Id id) {
   const NodeData& n = c_[id];
   switch (n.kind) {
-    case Kind::Constant: return constant(n.first);
-    case Kind::Variable: {
+    case NodeKind::Constant: return constant(n.first);
+    case NodeKind::Variable: {
       Form f;
       f.op = ExprOp::Variable;
       f.name = n.name;
@@ -137,19 +138,21 @@ int Extractor::lay_out(Id id) {
       forms_.push_back(std::move(f));
       return static_cast<int>(forms_.size()) - 1;
     }
-    case Kind::Product: {
+    case NodeKind::Product: {
       List<int> parts;
       for (const Id a : n.args) parts.push_back(form_of(a));
       return chained(ExprOp::Mul, parts);
     }
-    case Kind::Digit: return lay_out_digit(n);
-    case Kind::Div: return apply(ExprOp::Div, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::Mod: return apply(ExprOp::Mod, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::TruncDiv: return apply(ExprOp::TruncDiv, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::TruncMod: return apply(ExprOp::TruncMod, {form_of(n.args[0]), form_of(n.args[1])});
-    case Kind::Negative: return compared(sum_of(n.args[0]), ExprOp::Lt);
-    case Kind::Zero: return compared(sum_of(n.args[0]), ExprOp::Eq);
-    case Kind::And: {
+    case NodeKind::Digit: return lay_out_digit(n);
+    case NodeKind::Div: return apply(ExprOp::Div, {form_of(n.args[0]), form_of(n.args[1])});
+    case NodeKind::Mod: return apply(ExprOp::Mod, {form_of(n.args[0]), form_of(n.args[1])});
+    case NodeKind::TruncDiv:
+      return apply(ExprOp::TruncDiv, {form_of(n.args[0]), form_of(n.args[1])});
+    case NodeKind::TruncMod:
+      return apply(ExprOp::TruncMod, {form_of(n.args[0]), form_of(n.args[1])});
+    case NodeKind::Negative: return compared(sum_of(n.args[0]), ExprOp::Lt);
+    case NodeKind::Zero: return compared(sum_of(n.args[0]), ExprOp::Eq);
+    case NodeKind::And: {
       List<int> parts;
       for (const Id a : n.args) {
         const Sum s = sum_of(a);
@@ -161,9 +164,9 @@ int Extractor::lay_out(Id id) {
       }
       return chained(ExprOp::And, parts);
     }
-    case Kind::Select:
-    case Kind::Max: return absorbed(sum_of(id), 0, {});
-    case Kind::Sum: break;
+    case NodeKind::Select:
+    case NodeKind::Max: return absorbed(sum_of(id), 0, {});
+    case NodeKind::Sum: break;
   }
   return lay_out_sum(sum_of(id));
 }
@@ -193,9 +196,9 @@ int Extractor::complement(Id digit) {
 
 int Extractor::negated_part(Id part) {
   const NodeData& n = c_[part];
-  if (n.kind == Kind::Negative)
+  if (n.kind == NodeKind::Negative)
     return compared(plus(Sum{-1, {}}, sum_of(n.args[0]), -1), ExprOp::Lt);
-  if (n.kind == Kind::Zero) return compared(sum_of(n.args[0]), ExprOp::Ne);
+  if (n.kind == NodeKind::Zero) return compared(sum_of(n.args[0]), ExprOp::Ne);
   const Sum s = sum_of(part);
   if (s.constant.is_one() && s.terms.size() == 1 && s.terms[0].coef == Int(-1))
     return form_of(s.terms[0].atom);
@@ -204,7 +207,7 @@ int Extractor::negated_part(Id part) {
 
 int Extractor::negation(Id atom) {
   const NodeData& n = c_[atom];
-  if (n.kind != Kind::And) return negated_part(atom);
+  if (n.kind != NodeKind::And) return negated_part(atom);
   const int plain = apply(ExprOp::Not, {form_of(atom)});
   List<int> parts;  // De Morgan
   for (const Id a : n.args) parts.push_back(negated_part(a));
@@ -217,7 +220,7 @@ int Extractor::compared(const Sum& s, ExprOp strict) {
   for (const Term& t : s.terms) {
     const bool on_left = t.coef.sign() > 0;
     (on_left ? left : right).terms.push_back({abs(t.coef), t.atom});
-    if (c_.kind(t.atom) == Kind::Max) (on_left ? choices_left : choices_right) = true;
+    if (c_.kind(t.atom) == NodeKind::Max) (on_left ? choices_left : choices_right) = true;
   }
   int best = sides(left, right, s.constant, strict);
   for (const int constant : {0, -1}) {
@@ -243,7 +246,7 @@ int Extractor::compared(const Sum& s, ExprOp strict) {
     left.terms.clear();
     right.terms.clear();
     for (const Term& t : s.terms) {
-      const bool choice = c_.kind(t.atom) == Kind::Max;
+      const bool choice = c_.kind(t.atom) == NodeKind::Max;
       const bool on_left = choice ? to_left : t.coef.sign() > 0;
       (on_left ? left : right).terms.push_back({on_left ? t.coef : -t.coef, t.atom});
     }
@@ -258,7 +261,7 @@ int Extractor::sides(Sum left, Sum right, const Int& constant, ExprOp strict) {
   // A choice may absorb the constant better if the comparison is not strict.
   const auto holds_choice = [&](const Sum& s) {
     return std::ranges::any_of(s.terms,
-                               [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; });
+                               [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Max; });
   };
   if (strict == ExprOp::Lt && !constant.is_zero() && constant != Int(-1) && !left.terms.empty() &&
       !right.terms.empty() && (holds_choice(left) || holds_choice(right))) {

@@ -10,15 +10,15 @@ namespace touchstone::symbolic {
 bool Extractor::chooses(const Sum& s, const Term& flag) const {
   const NodeData& n = c_[flag.atom];
   if (!n.boolean || abs(flag.coef).is_one() || !best_.contains(flag.atom)) return false;
-  if (n.kind == Kind::Zero) return true;
-  return !s.constant.is_zero() && (n.kind == Kind::Negative || n.kind == Kind::And);
+  if (n.kind == NodeKind::Zero) return true;
+  return !s.constant.is_zero() && (n.kind == NodeKind::Negative || n.kind == NodeKind::And);
 }
 
 /// True if one condition is 1 minus the other.
 bool Extractor::opposite(Id a, Id b) const {
   const auto turns = [&](Id negation, Id flag) {
     const NodeData& n = c_[negation];
-    return n.kind == Kind::Sum && n.first.is_one() && n.terms.size() == 1 &&
+    return n.kind == NodeKind::Sum && n.first.is_one() && n.terms.size() == 1 &&
            n.terms[0].atom == flag && n.terms[0].coef == Int(-1);
   };
   return turns(a, b) || turns(b, a);
@@ -28,16 +28,16 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
   const NodeData& n = c_[t.atom];
   Choice r;
   r.coef = t.coef;
-  const Id flag = n.kind == Kind::Select ? n.args[0] : t.atom;
-  if (c_.kind(flag) == Kind::Zero) r.equation = c_[flag].args.data();
+  const Id flag = n.kind == NodeKind::Select ? n.args[0] : t.atom;
+  if (c_.kind(flag) == NodeKind::Zero) r.equation = c_[flag].args.data();
   r.terms.push_back(t);
-  if (n.kind == Kind::Max) {
+  if (n.kind == NodeKind::Max) {
     r.members.emplace_back();
     for (const Id id : n.args) r.members.push_back(sum_of(id));
     if (n.args.size() > 1) return r;
     for (const Term& u : work.terms) {  // max(0, x) - max(0, x - d) is min(max(0, x), d)
       const NodeData& other = c_[u.atom];
-      if (other.kind != Kind::Max || other.args.size() > 1 || u.coef != -t.coef) continue;
+      if (other.kind != NodeKind::Max || other.args.size() > 1 || u.coef != -t.coef) continue;
       const Sum gap = plus(r.members[1], sum_of(other.args[0]), -1);
       if (!gap.terms.empty()) continue;
       if (gap.constant.sign() < 0) {
@@ -52,15 +52,15 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
     return r;
   }
   r.shape = Choice::Shape::Select;
-  if (n.kind == Kind::Select) {
+  if (n.kind == NodeKind::Select) {
     for (const Term& u : work.terms) {  // a choice under the opposite condition
       const NodeData& other = c_[u.atom];
-      if (other.kind != Kind::Select || !opposite(n.args[0], other.args[0])) continue;
-      const bool turned = c_.kind(n.args[0]) == Kind::Sum;
+      if (other.kind != NodeKind::Select || !opposite(n.args[0], other.args[0])) continue;
+      const bool turned = c_.kind(n.args[0]) == NodeKind::Sum;
       const Term &yes = turned ? u : t, &no = turned ? t : u;
       r.condition = form_of(c_[yes.atom].args[0]);
       r.equation = nullptr;
-      if (const NodeData& c = c_[c_[yes.atom].args[0]]; c.kind == Kind::Zero)
+      if (const NodeData& c = c_[c_[yes.atom].args[0]]; c.kind == NodeKind::Zero)
         r.equation = c.args.data();
       r.members = {plus(Sum{}, sum_of(c_[yes.atom].args[1]), yes.coef),
                    plus(Sum{}, sum_of(c_[no.atom].args[1]), no.coef)};
@@ -69,7 +69,7 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
       return r;
     }
     r.condition = form_of(n.args[0]);
-    if (c_.kind(n.args[0]) == Kind::And)
+    if (c_.kind(n.args[0]) == NodeKind::And)
       if (const int form = negation(n.args[0]); size(form) < size(r.condition)) r.failing = form;
     r.members = {sum_of(n.args[1]), Sum{}};
     return r;
@@ -112,7 +112,7 @@ int Extractor::lay_out_met(const Sum& member, const Choice& choice, int depth) {
 
 bool Extractor::has_choice(const Sum& s) const {
   return std::ranges::any_of(s.terms, [&](const Term& t) {
-    return c_.kind(t.atom) == Kind::Max || c_.kind(t.atom) == Kind::Select;
+    return c_.kind(t.atom) == NodeKind::Max || c_.kind(t.atom) == NodeKind::Select;
   });
 }
 
@@ -211,8 +211,8 @@ bool Extractor::absorb_choices(Sum& work, int depth, bool quotients_first, Items
   int choices = 0;
   bool left_some = false;
   for (const Term& t : terms) {
-    const Kind kind = c_.kind(t.atom);
-    if (kind != Kind::Max && kind != Kind::Select && !chooses(work, t)) continue;
+    const NodeKind kind = c_.kind(t.atom);
+    if (kind != NodeKind::Max && kind != NodeKind::Select && !chooses(work, t)) continue;
     if (choices == kLimits.absorbed_choices) return left_some;
     if (quotients_first && terms.size() > 1 && divided(work, t.atom)) {
       left_some = true;

@@ -26,9 +26,9 @@ void Extractor::take(Sum& s, const Term& t) const {
 int Extractor::lay_out_sum(const Sum& s, int depth) {
   if (s.terms.size() == 1) {
     const Term& t = s.terms[0];
-    const Kind kind = c_.kind(t.atom);
+    const NodeKind kind = c_.kind(t.atom);
     if (s.constant.is_one() && t.coef == Int(-1) &&
-        (kind == Kind::Zero || kind == Kind::And || kind == Kind::Negative))
+        (kind == NodeKind::Zero || kind == NodeKind::And || kind == NodeKind::Negative))
       return negation(t.atom);
     if (s.constant.is_zero() && t.coef.is_one()) return form_of(t.atom);
     const bool minus = s.constant.is_zero() ? t.coef.sign() < 0 : is_minus_complement(s);
@@ -61,7 +61,8 @@ bool Extractor::is_minus_complement(const Sum& s) const {
 bool Extractor::absorbs(const Sum& s) const {
   return std::ranges::any_of(s.terms, [&](const Term& t) {
     const NodeData& n = c_[t.atom];
-    return n.kind == Kind::Max || n.kind == Kind::Select || n.is_quotient() || chooses(s, t);
+    return n.kind == NodeKind::Max || n.kind == NodeKind::Select || n.is_quotient() ||
+           chooses(s, t);
   });
 }
 
@@ -111,9 +112,9 @@ std::size_t Extractor::least_plain(const Sum& s) const {
     if (const int* const known = best_.find(t.atom)) {
       own = std::min(size(*known), kLimits.least_size);
     } else {  // at least all its variables
-      const auto variables = static_cast<std::size_t>(
-          std::ranges::count_if(c_[c_[t.atom].args[0]].terms,
-                                [&](const Term& u) { return c_.kind(u.atom) == Kind::Variable; }));
+      const auto variables = static_cast<std::size_t>(std::ranges::count_if(
+          c_[c_[t.atom].args[0]].terms,
+          [&](const Term& u) { return c_.kind(u.atom) == NodeKind::Variable; }));
       if (variables > 2) own = 2 * variables - 1;
     }
     total += own + 1;
@@ -136,8 +137,8 @@ Extractor::Sum Extractor::nearest(Sum dividend, const Int& period) {
 
 int Extractor::turned_modulo(const Term& t, int depth) {
   const NodeData& n = c_[t.atom];
-  const bool digit = n.kind == Kind::Digit && n.first.is_one() && !n.second.is_zero();
-  if (!digit && n.kind != Kind::Mod) return -1;
+  const bool digit = n.kind == NodeKind::Digit && n.first.is_one() && !n.second.is_zero();
+  if (!digit && n.kind != NodeKind::Mod) return -1;
   Sum dividend = sum_of(n.args[0]);
   if (digit) dividend = nearest(std::move(dividend), n.second);
   if (t.coef.sign() > 0) {  // the complement
@@ -182,7 +183,7 @@ void Extractor::take_in_beside(Sum& work, Sum& dividend, const Int& k, const Int
                                int depth) {
   const auto in_choice = [&](Id atom) {
     return std::ranges::any_of(dividend.terms, [&](const Term& t) {
-      if (c_.kind(t.atom) != Kind::Max) return false;
+      if (c_.kind(t.atom) != NodeKind::Max) return false;
       return std::ranges::any_of(c_[t.atom].args, [&](Id member) {
         return member == atom || !coefficient(sum_of(member), atom).is_zero();
       });
@@ -260,7 +261,7 @@ Extractor::Quotient Extractor::absorbed_quotient(Quotient q, const Int& divisor,
   const bool moves = !work.constant.is_zero() && divides(k, work.constant) &&
                      abs(work.constant * divisor) <= kLimits.folded_number;
   const bool chosen = std::ranges::any_of(
-      dividend.terms, [&](const Term& t) { return c_.kind(t.atom) == Kind::Max; });
+      dividend.terms, [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Max; });
   if (!moves || (before.constant.is_zero() && !chosen)) {
     form = laid_out();
     return q;
@@ -312,8 +313,9 @@ int Extractor::quotient(const Sum& dividend, int form, const Int& divisor, int d
 void Extractor::turn_flag(Sum& work, Items& items) {
   if (work.constant.is_zero()) return;
   for (const Term& t : work.terms) {
-    const Kind kind = c_.kind(t.atom);
-    if (t.coef != -work.constant || (kind != Kind::Negative && kind != Kind::Zero)) continue;
+    const NodeKind kind = c_.kind(t.atom);
+    if (t.coef != -work.constant || (kind != NodeKind::Negative && kind != NodeKind::Zero))
+      continue;
     items.push_back({-t.coef, negation(t.atom)});
     work.constant = 0;
     const Term flag = t;

@@ -75,7 +75,7 @@ class SharedFactors {
   template <class Visit>
   void each_factor(std::size_t term, const Visit& visit) const {
     const NodeData& n = c_[terms_[term].atom];
-    if (n.kind != Kind::Product) return visit(terms_[term].atom, kAlone);
+    if (n.kind != NodeKind::Product) return visit(terms_[term].atom, kAlone);
     for (std::size_t at = 0; at < n.args.size(); ++at)
       if (std::find(n.args.begin(), n.args.begin() + static_cast<std::ptrdiff_t>(at), n.args[at]) ==
           n.args.begin() + static_cast<std::ptrdiff_t>(at))
@@ -100,7 +100,7 @@ class SharedFactors {
 }  // namespace
 
 void Extractor::factor_products(Sum& work, Items& items) {
-  const auto product = [&](const Term& t) { return c_.kind(t.atom) == Kind::Product; };
+  const auto product = [&](const Term& t) { return c_.kind(t.atom) == NodeKind::Product; };
   if (std::ranges::none_of(work.terms, product)) return;
   SharedFactors shared(c_, work.terms);
   while (const std::optional<Id> found = shared.most_shared()) {

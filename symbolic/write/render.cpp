@@ -40,7 +40,7 @@ std::size_t size(Node node) {
   return found;
 }
 
-std::vector<Step> lower(Node node) {
+std::vector<LoweredStep> lower(Node node) {
   node = shown_form(node);
   Id opened = 0;
   {
@@ -56,12 +56,12 @@ std::vector<Step> lower(Node node) {
   for (std::size_t i = static_cast<std::size_t>(root) + 1; i-- > 0;)
     if (used[i])
       for (const int a : forms[i].args) used[static_cast<std::size_t>(a)] = true;
-  std::vector<Step> steps;
+  std::vector<LoweredStep> steps;
   std::map<std::int64_t, int> constants;
   for (std::size_t i = 0; i <= static_cast<std::size_t>(root); ++i) {
     if (!used[i]) continue;
     const Form& f = forms[i];
-    Step s;
+    LoweredStep s;
     s.op = f.op;
     if (f.op == ExprOp::Constant) {
       if (!f.value.small())

@@ -15,7 +15,7 @@ namespace {
 bool told_apart(const Context& context, std::span<const Id> nodes) {
   List<const std::string*> names;
   for (const Id id : nodes) {
-    if (context.kind(id) != Kind::Variable) continue;
+    if (context.kind(id) != NodeKind::Variable) continue;
     const std::string& name = context.name(id);
     if (std::ranges::any_of(names, [&](const std::string* other) { return *other == name; }))
       return false;
@@ -33,36 +33,36 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
   for (const Id id : nodes) {
     const NodeData& n = c[id];
     switch (n.kind) {
-      case Kind::Select: return true;
-      case Kind::Max:
+      case NodeKind::Select: return true;
+      case NodeKind::Max:
         maxima = true;
         for (const Id arg : n.args)
           for (const Term& t : c[arg].terms)
-            if (c[t.atom].kind == Kind::Max) return true;
+            if (c[t.atom].kind == NodeKind::Max) return true;
         break;
-      case Kind::Negative:
-      case Kind::Zero: comparisons = true; break;
-      case Kind::Product: products = true; break;
-      case Kind::Digit:
+      case NodeKind::Negative:
+      case NodeKind::Zero: comparisons = true; break;
+      case NodeKind::Product: products = true; break;
+      case NodeKind::Digit:
         divisions = true;
-        for (const Term& t : c[n.args[0]].terms) several |= c[t.atom].kind == Kind::Digit;
+        for (const Term& t : c[n.args[0]].terms) several |= c[t.atom].kind == NodeKind::Digit;
         if (!n.second.is_zero() && !n.first.is_one()) return true;
         if (n.first > Int(kLimits.folded_number) || n.second > Int(kLimits.folded_number))
           return true;
         break;
-      case Kind::Div:
-      case Kind::Mod:
-      case Kind::TruncDiv:
-      case Kind::TruncMod: divisions = true; break;
-      case Kind::And: ++conjunctions; break;
-      case Kind::Sum:
+      case NodeKind::Div:
+      case NodeKind::Mod:
+      case NodeKind::TruncDiv:
+      case NodeKind::TruncMod: divisions = true; break;
+      case NodeKind::And: ++conjunctions; break;
+      case NodeKind::Sum:
         if (n.terms.size() > 1) {
           int quotients = 0;
           unsigned seen = 0, shared = 0;  // variables, and those in several terms
           for (const Term& t : n.terms) {
-            const Kind kind = c[t.atom].kind;
+            const NodeKind kind = c[t.atom].kind;
             counted |= is_condition(kind);
-            quotients += kind == Kind::Digit;
+            quotients += kind == NodeKind::Digit;
             const unsigned own = c.variables_in(t.atom);
             shared |= seen & own;
             seen |= own;
@@ -84,9 +84,9 @@ bool may_change(const Context& c, std::span<const Id> nodes) {
 Id stable_form(CanonicalBuilder& builder, Id root, const Tape* written, Extractor* laid_out) {
   Context& context = builder.context();
   const NodeData& top = context[root];
-  if (top.kind == Kind::Constant || top.kind == Kind::Variable) return root;
-  if (top.kind == Kind::Sum && std::ranges::all_of(top.terms, [&](const Term& t) {
-        return context.kind(t.atom) == Kind::Variable;
+  if (top.kind == NodeKind::Constant || top.kind == NodeKind::Variable) return root;
+  if (top.kind == NodeKind::Sum && std::ranges::all_of(top.terms, [&](const Term& t) {
+        return context.kind(t.atom) == NodeKind::Variable;
       }))
     return root;
   List<Id> nodes = reachable(context, root, kLimits.reread_nodes);

@@ -357,7 +357,7 @@ TEST(Programs, ReadBackAndNameWhatIsWrong) {
   for (const std::string good :
        {"float32 2,3: 1 -2.5 nan; exp2 %0; pad %1 0:1,0:0; reduce_sum %2 0", "int8 (): 7",
         "bool 2: 1 0; uint8 2: 3; where %0 %1 %1; bitcast %2 int8; copy %3"})
-    EXPECT_EQ(Program::parse(good).str(), good);
+    EXPECT_EQ(TensorProgram::parse(good).str(), good);
   for (const std::string bad : {"",
                                 "exp2",
                                 "exp2 %0",
@@ -381,7 +381,7 @@ TEST(Programs, ReadBackAndNameWhatIsWrong) {
                                 "float32 2: 1; as_strided %0 1:1:0",
                                 "float32 -1: 1",
                                 "float32 2: 1;"})
-    EXPECT_THROW(Program::parse(bad), ParseError) << bad;
+    EXPECT_THROW(TensorProgram::parse(bad), ParseError) << bad;
   EXPECT_THROW(make_tensor_area()->check("float32 2: 1", Effort::Full), ParseError);
   EXPECT_THROW(make_tensor_area()->check("float64 2: 1; xor %0 %0", Effort::Full), ParseError);
   EXPECT_THROW(make_lazy_area()->check("float64 2: 1; swish %0", Effort::Full), ParseError);
@@ -489,7 +489,7 @@ TEST(Programs, ReadRowsOfTables) {
   const auto bytes = [](const std::string& text) {
     static const std::unique_ptr<Device> device = make_interpreted_device();
     std::vector<int> out;
-    for (const char c : by_definition(Program::parse(text), *device)) out.push_back(c);
+    for (const char c : by_definition(TensorProgram::parse(text), *device)) out.push_back(c);
     return out;
   };
   EXPECT_EQ(bytes("int8 3,4: 1 2 3 4 5 6 7 8 9 10 11 12; int64 4: 2 0 -1 3; gather %0 %1"),
@@ -499,7 +499,7 @@ TEST(Programs, ReadRowsOfTables) {
   for (const char* wrong : {"int8 3: 1; int32 (): 0; gather %0 %1", "int8 3: 1; gather %0 %0",
                             "int8 (): 1; int64 (): 0; gather %0 %1", "float64 2: 1; rows %0 2",
                             "float64 2: 1; rows %0 0,-3", "float64 (): 1; rows %0 0"})
-    EXPECT_THROW(Program::parse(wrong), ParseError) << wrong;
+    EXPECT_THROW(TensorProgram::parse(wrong), ParseError) << wrong;
 }
 
 TEST(ViewCases, AreMovedAsDefined) {

@@ -210,7 +210,7 @@ TEST(Draws, KernelsAreOfEveryKind) {
 }
 
 // True if a matching statement reads the value of statement i.
-bool read_by(const Program& p, const std::function<bool(const ProgramStep&)>& value,
+bool read_by(const TensorProgram& p, const std::function<bool(const ProgramStep&)>& value,
              const std::function<bool(const ProgramStep&)>& reader) {
   for (const ProgramStep& s : p.steps)
     for (const int o : s.of)
@@ -237,7 +237,7 @@ struct Seen {
   const ProgramStep* base;
   ShapeTracker view;
 };
-Seen seen_of(const Program& p, const std::vector<ProgramType>& types, std::size_t i) {
+Seen seen_of(const TensorProgram& p, const std::vector<ProgramType>& types, std::size_t i) {
   const ProgramStep& s = p.steps[i];
   if (!is_movement(s.name))
     return {&s, ShapeTracker::contiguous(Shape(types[i].shape.begin(), types[i].shape.end()))};
@@ -245,7 +245,7 @@ Seen seen_of(const Program& p, const std::vector<ProgramType>& types, std::size_
   return {below.base, apply(below.view, s.movement)};
 }
 
-bool any_seen(const Program& p,
+bool any_seen(const TensorProgram& p,
               const std::function<bool(const ProgramStep& base, const ShapeTracker& view)>& is) {
   const std::vector<ProgramType> types = p.types();
   for (std::size_t i = 0; i < p.steps.size(); ++i)
@@ -254,7 +254,7 @@ bool any_seen(const Program& p,
 }
 
 // True if a statement's value depends on another's.
-bool reads(const Program& p, int value, int of) {
+bool reads(const TensorProgram& p, int value, int of) {
   const ProgramStep& s = p.steps[static_cast<std::size_t>(value)];
   return value == of || std::ranges::any_of(s.of, [&](int i) { return reads(p, i, of); });
 }
@@ -266,9 +266,9 @@ TEST(Draws, ProgramsAreOfEveryKind) {
   const auto not_finite = [](const ProgramStep& s) {
     return s.name == "input" && has(s, [](const Scalar& x) { return !is_finite(x); });
   };
-  const std::vector<Kind<Program>> kinds = {
+  const std::vector<Kind<TensorProgram>> kinds = {
       {"sizes of two kinds beyond 1", 500,
-       [](const Program& p) {
+       [](const TensorProgram& p) {
          std::set<std::int64_t> sizes;
          for (const ProgramStep& s : p.steps)
            for (const std::int64_t size : s.shape)
@@ -276,15 +276,15 @@ TEST(Draws, ProgramsAreOfEveryKind) {
          return sizes.size() > 1;
        }},
       {"a reduce of a copy", 50,
-       [&](const Program& p) { return read_by(p, named("copy"), is_reduce_step); }},
+       [&](const TensorProgram& p) { return read_by(p, named("copy"), is_reduce_step); }},
       {"a copy of a reduce", 50,
-       [&](const Program& p) { return read_by(p, is_reduce_step, named("copy")); }},
+       [&](const TensorProgram& p) { return read_by(p, is_reduce_step, named("copy")); }},
       {"a value of the other device", 200,
-       [&](const Program& p) {
+       [&](const TensorProgram& p) {
          return read_by(p, named("away"), [](const auto&) { return true; });
        }},
       {"what is not finite, beside a constant", 100,
-       [&](const Program& p) {
+       [&](const TensorProgram& p) {
          return std::ranges::any_of(p.steps, [&](const ProgramStep& s) {
            const auto of = [&](std::size_t i) -> const ProgramStep& {
              return p.steps[static_cast<std::size_t>(s.of[i])];
@@ -294,14 +294,14 @@ TEST(Draws, ProgramsAreOfEveryKind) {
          });
        }},
       {"what is not 0 of zeros, padded below another view", 50,
-       [](const Program& p) {
+       [](const TensorProgram& p) {
          return any_seen(p, [](const ProgramStep& base, const ShapeTracker& st) {
            return is_elementwise_step(base) && !info(op_of(base.name)).keeps_zero && st.masked() &&
                   !st.views().back().mask();
          });
        }},
       {"the padded join of what is 0 of zeros and what is not", 20,
-       [](const Program& p) {
+       [](const TensorProgram& p) {
          const auto computed = [&](int i, bool keeps_zero) {
            const ProgramStep& s = p.steps[static_cast<std::size_t>(i)];
            return is_elementwise_step(s) && info(op_of(s.name)).keeps_zero == keeps_zero;
@@ -313,7 +313,7 @@ TEST(Draws, ProgramsAreOfEveryKind) {
          });
        }},
       {"a reduce of a padded reduce", 50,
-       [](const Program& p) {
+       [](const TensorProgram& p) {
          const std::vector<ProgramType> types = p.types();
          return std::ranges::any_of(p.steps, [&](const ProgramStep& s) {
            if (!is_reduce_step(s)) return false;
@@ -322,7 +322,7 @@ TEST(Draws, ProgramsAreOfEveryKind) {
          });
        }},
       {"what is computed, read by a reduce and beside it", 50,
-       [](const Program& p) {
+       [](const TensorProgram& p) {
          return std::ranges::any_of(p.steps, [&](const ProgramStep& s) {
            const auto at = [&](int i) -> const ProgramStep& {
              return p.steps[static_cast<std::size_t>(i)];
@@ -337,14 +337,14 @@ TEST(Draws, ProgramsAreOfEveryKind) {
          });
        }},
       {"a table that is written to after it was read", 20,
-       [](const Program& p) {
+       [](const TensorProgram& p) {
          for (std::size_t i = 0; i < p.steps.size(); ++i)
            for (std::size_t k = i + 1; p.steps[i].name == "gather" && k < p.steps.size(); ++k)
              if (p.steps[k].name == "assign" && p.steps[k].of[0] == p.steps[i].of[0]) return true;
          return false;
        }},
       {"positions that are padded behind what computes them", 20,
-       [](const Program& p) {
+       [](const TensorProgram& p) {
          return std::ranges::any_of(p.steps, [&](const ProgramStep& s) {
            if (s.name != "gather") return false;
            const ProgramStep& at = p.steps[static_cast<std::size_t>(s.of[1])];
@@ -352,7 +352,7 @@ TEST(Draws, ProgramsAreOfEveryKind) {
          });
        }},
       {"two inputs that are assigned what is made of the other", 50,
-       [](const Program& p) {
+       [](const TensorProgram& p) {
          for (const ProgramStep& a : p.steps)
            for (const ProgramStep& b : p.steps)
              if (a.name == "assign" && b.name == "assign" && a.of[0] != b.of[0] &&
@@ -361,7 +361,7 @@ TEST(Draws, ProgramsAreOfEveryKind) {
          return false;
        }},
       {"what is kept turned, beside itself", 20,
-       [](const Program& p) {
+       [](const TensorProgram& p) {
          return std::ranges::any_of(p.steps, [&](const ProgramStep& s) {
            const auto at = [&](int i) -> const ProgramStep& {
              return p.steps[static_cast<std::size_t>(i)];
@@ -375,15 +375,15 @@ TEST(Draws, ProgramsAreOfEveryKind) {
          });
        }},
       {"a sum of float8", 50,
-       [](const Program& p) {
+       [](const TensorProgram& p) {
          const std::vector<ProgramType> types = p.types();
          for (std::size_t i = 0; i < types.size(); ++i)
            if (p.steps[i].name == "reduce_sum" && is_float8(types[i].dtype)) return true;
          return false;
        }},
   };
-  expect_all<Program>(kinds,
-                      [](Chooser& chooser) { return Program::parse(draw_program(chooser, {})); });
+  expect_all<TensorProgram>(
+      kinds, [](Chooser& chooser) { return TensorProgram::parse(draw_program(chooser, {})); });
 }
 
 }  // namespace

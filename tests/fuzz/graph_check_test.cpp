@@ -13,7 +13,7 @@ namespace {
 GraphChecked checked(const std::string& text, Device& device, std::uint64_t choices) {
   Config config(Config::kDefaultOpt);
   config.scheduler = choices % 2 == 0 ? Scheduler::Kernelize : Scheduler::Ranges;
-  return graph_differs(Program::parse(text), choices, config, device);
+  return graph_differs(TensorProgram::parse(text), choices, config, device);
 }
 
 // Wrong device: kernels of more than one operation give ones.

@@ -84,10 +84,10 @@ TEST(Hunt, WithoutAMutantEveryFailureCounts) {
   EXPECT_EQ(r.text, "0");
 }
 
-TEST(Program, HasItsValueByDefinition) {
+TEST(TensorProgram, HasItsValueByDefinition) {
   const std::unique_ptr<Device> device = make_interpreted_device("DEFINITION", 1);
   const auto floats = [&](const char* text) {
-    const std::string bytes = by_definition(Program::parse(text), *device);
+    const std::string bytes = by_definition(TensorProgram::parse(text), *device);
     std::vector<float> values(bytes.size() / 4);
     std::memcpy(values.data(), bytes.data(), bytes.size());
     return values;
@@ -98,7 +98,7 @@ TEST(Program, HasItsValueByDefinition) {
             (std::vector<float>{3, 7}));
   EXPECT_EQ(floats("float32 1,0: 1; reduce_max %0 1"),
             (std::vector<float>{-std::numeric_limits<float>::infinity()}));
-  EXPECT_THROW((void)Program::parse("const float32 2: 1 2"), ParseError);
+  EXPECT_THROW((void)TensorProgram::parse("const float32 2: 1 2"), ParseError);
 }
 
 }  // namespace

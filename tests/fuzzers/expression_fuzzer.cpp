@@ -10,7 +10,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/symbolic/expr/evaluate.h"
 #include "touchstone/symbolic/expr/expr.h"
-#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/node/compiled_node.h"
 
 using namespace touchstone;
 using namespace touchstone::symbolic;
@@ -25,7 +25,7 @@ void require(bool holds, const char* what, const std::string& text) {
 
 /// Values at a few points of the box x in [0, 7], y in [-3, 4], z any.
 std::optional<Int> value(const Context& c, Node node, int x, int y, int z) {
-  Program program(c, node.id());
+  CompiledNode program(c, node.id());
   std::vector<Int> point;
   for (const Id id : program.variables())
     point.emplace_back(*c[id].name == "x" ? x : *c[id].name == "y" ? y : z);

@@ -37,7 +37,7 @@ TEST(Generators, CasesAreTheirTexts) {
   expect_cases<gen::Expression>();
   expect_cases<gen::Chain>();
   expect_cases<gen::VariableChain>();
-  expect_cases<gen::Program>();
+  expect_cases<gen::TensorProgram>();
 }
 
 TEST(Generators, AValueIsShownWithTheCommandThatChecksIt) {
@@ -87,7 +87,7 @@ TEST(Generators, ChainsShrinkAsInACampaign) {
 }
 
 TEST(Generators, ProgramsShrinkAsInACampaign) {
-  expect_shrinks_alike<gen::Program>(fuzz::make_lazy_area(), [](const gen::Program& p) {
+  expect_shrinks_alike<gen::TensorProgram>(fuzz::make_lazy_area(), [](const gen::TensorProgram& p) {
     return std::ranges::any_of(p.steps, [](const auto& s) { return s.name == "mul"; });
   });
 }

@@ -17,7 +17,7 @@
 #include "touchstone/clang/shared_object.h"
 #include "touchstone/interp/oracle/verdict.h"
 #include "touchstone/process/run.h"
-#include "touchstone/tcc/program.h"
+#include "touchstone/tcc/compiled_c.h"
 
 // Results of C compilers are legal under the profile that describes them: random expressions
 // written as C (not by lib/codegen), compiled by gcc, clang and libtcc at every setting of
@@ -381,7 +381,7 @@ class Compiled {
  public:
   Compiled(const Setting& setting, const std::string& source, const std::filesystem::path& folder) {
     if (setting.compiler.empty()) {
-      tcc_ = std::make_unique<tcc::Program>(source);
+      tcc_ = std::make_unique<tcc::CompiledC>(source);
       return;
     }
     const std::filesystem::path file = folder / "expressions.so";
@@ -405,7 +405,7 @@ class Compiled {
 
  private:
   std::unique_ptr<clang::SharedObject> object_;
-  std::unique_ptr<tcc::Program> tcc_;
+  std::unique_ptr<tcc::CompiledC> tcc_;
 };
 
 struct Counts {

@@ -126,7 +126,7 @@ TEST(Interpreted, BlocksOfManyNodesTakeNoMoreMemoryThanThoseOfSome) {
   };
   const LazyOpPtr x = in(1, ShapeTracker::contiguous({30'000}));
   for (const int length : {0, 20'000, 500'000}) {
-    const interp::Program program = interp::make_program(test::store(chain(x, length)));
+    const interp::KernelProgram program = interp::make_program(test::store(chain(x, length)));
     EXPECT_EQ(interp::block_elements(program), length == 0 ? 4096 : length == 20'000 ? 419 : 32);
   }
   const std::vector<float> wanted = iota(30'000);

@@ -116,7 +116,7 @@ TEST(Repeats, AreFoundWhereTheyAreAndNowhereElse) {
 
 TEST(Repeats, ReduceNoMoreTermsThanThereAre) {
   std::int64_t terms = 0;
-  const interp::Program program = make_program(test::store(softmax(64, 128)), Repeats::Kept);
+  const interp::KernelProgram program = make_program(test::store(softmax(64, 128)), Repeats::Kept);
   for (const interp::Region& region : program.regions) terms += region.size;
   EXPECT_LE(terms, 4L * 64 * 128);
 }

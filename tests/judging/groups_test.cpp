@@ -147,7 +147,7 @@ TEST(Groups, AreTheSumsAndMaximaOfTheirTermsInEveryProfile) {
 TEST(Groups, TakeWorkInProportionToTheirTerms) {
   for (const std::string text :
        {"cumsum(x[500000])", "index_add(x[1000000], i[1000000]:i64, u[1000000])"}) {
-    const interp::Program program =
+    const interp::KernelProgram program =
         interp::make_program(formula_to_judge(text).ast, interp::Repeats::KeptFunctions);
     EXPECT_LT(interp::work_of(program, program.regions[0].size), 2e8) << text;
     EXPECT_FALSE(interp::sample_of(program, {})) << text;

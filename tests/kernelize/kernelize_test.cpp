@@ -303,7 +303,7 @@ TEST(Kernelize, RecordersSeeEveryPass) {
     std::vector<std::string> passes;
     int rewrites = 0;
     void begins(std::string_view pass, const UOp&) override { passes.emplace_back(pass); }
-    void rewrote(const Rule&, const UOp&, const UOp&) override { ++rewrites; }
+    void rewrote(const RewriteRule&, const UOp&, const UOp&) override { ++rewrites; }
   } log;
   const RecorderScope scope(log);
   kernelized({array({4}).alu(GraphOp::Sin)});

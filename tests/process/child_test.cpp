@@ -44,7 +44,7 @@ bool within(std::chrono::milliseconds time, Done done) {
   return true;
 }
 
-Program shell(const std::string& script) { return {"/bin/sh", {"-c", script}, {}}; }
+ChildCommand shell(const std::string& script) { return {"/bin/sh", {"-c", script}, {}}; }
 
 // Child processes of this one, including zombies.
 int children_here() {
@@ -104,7 +104,7 @@ TEST_F(ProcessTest, AProgramInheritsVariablesOfItsKind) {
   ::setenv("CPATH", "stray", 1);
   ::setenv("LANG", "xx_YY", 1);
   ::unsetenv("LC_ALL");
-  Program p = shell("echo $TOUCHSTONE_TEST_KEPT $TOUCHSTONE_TEST_OTHER $CPATH $LANG $LC_ALL");
+  ChildCommand p = shell("echo $TOUCHSTONE_TEST_KEPT $TOUCHSTONE_TEST_OTHER $CPATH $LANG $LC_ALL");
   p.environment = {"TOUCHSTONE_TEST_OTHER=after"};
   EXPECT_EQ(run_program(p).output, "after C\n");
   p.inherits = Inherits::Backend;

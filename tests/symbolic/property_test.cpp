@@ -12,9 +12,9 @@ namespace touchstone::symbolic {
 namespace {
 
 /// The result of the steps of `lower`; nullopt for a division by zero.
-std::optional<Int> run(const std::vector<Step>& steps, const Values& values) {
+std::optional<Int> run(const std::vector<LoweredStep>& steps, const Values& values) {
   std::vector<Int> v;
-  for (const Step& s : steps) {
+  for (const LoweredStep& s : steps) {
     const auto arg = [&](std::size_t i) { return v[static_cast<std::size_t>(s.args[i])]; };
     const auto flag = [](bool b) { return Int(b ? 1 : 0); };
     Int r;
@@ -77,7 +77,7 @@ void check(const Drawn& c, PropertyTally& tally) {
   if (!has_many_members(c.asked.exprs, c.asked.root) && render(parse(shown, names)) != shown)
     tally.changed_by_rereading.push_back(c.text + " is " + shown);
   const Interval range = (*node.context())[node.id()].bounds;
-  std::vector<Step> steps;
+  std::vector<LoweredStep> steps;
   try {
     steps = lower(node);
   } catch (const OverflowError&) {

@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/tcc/program.h"
+#include "touchstone/tcc/compiled_c.h"
 #include "touchstone/tcc/tcc_device.h"
 
 namespace touchstone {
@@ -106,7 +106,7 @@ TEST_F(Tcc, ManyThreadsMayCompile) {
           "void f(void* const* b, const long* v, long p, long n) { *(int*)b[0] = " +
           std::to_string(t) + "; }";
       for (int i = 0; i < 20; ++i) {
-        const tcc::Program program(source);
+        const tcc::CompiledC program(source);
         int out = -1;
         void* const bufs[] = {&out};
         program.function("f")(bufs, nullptr, 0, 1);
@@ -119,14 +119,15 @@ TEST_F(Tcc, ManyThreadsMayCompile) {
 
 TEST_F(Tcc, BadSourceIsShownWithTheMessage) {
   try {
-    tcc::Program("int f( { return 1; }");
+    tcc::CompiledC("int f( { return 1; }");
     FAIL() << "taken";
   } catch (const SystemError& e) {
     EXPECT_THAT(e.what(), HasSubstr("error"));
     EXPECT_THAT(e.what(), HasSubstr("int f( {"));
   }
-  EXPECT_THROW(tcc::Program("void f() {}").function("g"), SystemError);
-  EXPECT_THROW(tcc::Program("void f() { nobody(); }"), SystemError) << "nothing is linked unasked";
+  EXPECT_THROW(tcc::CompiledC("void f() {}").function("g"), SystemError);
+  EXPECT_THROW(tcc::CompiledC("void f() { nobody(); }"), SystemError)
+      << "nothing is linked unasked";
 }
 
 TEST(TccAbsent, SaysWhatToInstall) {

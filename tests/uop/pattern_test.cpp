@@ -212,7 +212,7 @@ TEST(PatternMatcher, ARecorderSeesRuleAndNodes) {
   struct Log : RewriteRecorder {
     std::vector<std::string> names;
     std::vector<UOp> nodes;
-    void rewrote(const Rule& rule, const UOp& before, const UOp& after) override {
+    void rewrote(const RewriteRule& rule, const UOp& before, const UOp& after) override {
       names.push_back(rule.name);
       nodes = {before, after};
     }

@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Rule to_op(const char* name, const UPat& pattern, GraphOp op) {
+RewriteRule to_op(const char* name, const UPat& pattern, GraphOp op) {
   return {name, pattern, [op](const Match& m) { return m[0].alu(op); }};
 }
 UPat sin_of(const UPat& x) { return UPat(GraphOp::Sin).over({x}); }
@@ -193,8 +193,8 @@ std::vector<std::string> names_of(const UPat& pattern) {
   return names;
 }
 
-UOp first_result(const std::vector<Rule>& rules, const UOp& u) {
-  for (const Rule& rule : rules) {
+UOp first_result(const std::vector<RewriteRule>& rules, const UOp& u) {
+  for (const RewriteRule& rule : rules) {
     UOp result;
     match(rule.pattern, u, {}, [&](const Binding& b) {
       std::vector<const UOp*> named;
@@ -208,7 +208,7 @@ UOp first_result(const std::vector<Rule>& rules, const UOp& u) {
   return {};
 }
 
-UOp rewrite(const std::vector<Rule>& rules, UOp u, bool bottom_up) {
+UOp rewrite(const std::vector<RewriteRule>& rules, UOp u, bool bottom_up) {
   if (bottom_up)
     while (const UOp made = first_result(rules, u)) u = made;
   std::vector<UOp> src;
@@ -255,7 +255,7 @@ class Draw : public test::TracedDraws {
   }
 
   // Returns one of the named nodes, or the smallest node over it: smaller than the match.
-  Rule rule(int number) {
+  RewriteRule rule(int number) {
     UPat p = pattern(2, true);
     const std::size_t names = plain::names_of(p).size();
     if (names == 0)
@@ -301,7 +301,7 @@ TEST(GraphRewrite, GivesWhatTryingEveryRuleAtEveryNodeGives) {
   int changed = 0;
   for (std::uint64_t i = 0; i < 6000; ++i) {
     Draw draw(1, i);
-    std::vector<Rule> rules;
+    std::vector<RewriteRule> rules;
     const int n = 1 + draw.index(4);
     for (int r = 0; r < n; ++r) rules.push_back(draw.rule(r));
     const UOp graph = draw.graph();

@@ -267,7 +267,7 @@ TEST(Spec, EveryPassIsHeldToIt) {
                            [bad](const Match& /*m*/) { return bad; }}});
   struct Heard final : RewriteRecorder {
     void begins(std::string_view pass, const UOp& /*sink*/) override { all += pass; }
-    void rewrote(const Rule& rule, const UOp& /*from*/, const UOp& /*to*/) override {
+    void rewrote(const RewriteRule& rule, const UOp& /*from*/, const UOp& /*to*/) override {
       all += " " + rule.name;
     }
     std::string all;

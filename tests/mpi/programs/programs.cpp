@@ -24,7 +24,7 @@ int run(std::uint64_t seed, std::uint64_t count) {
     for (std::uint64_t i = 0; i < count; ++i) {
       fuzz::RandomChooser chooser(seed, i);
       text = fuzz::draw_program(chooser, {});
-      const fuzz::Program program = fuzz::Program::parse(text);
+      const fuzz::TensorProgram program = fuzz::TensorProgram::parse(text);
       const std::string right = fuzz::by_definition(program, *definition);
       definition->forget_runners();
       if (const auto differs = fuzz::multi_differs(program, text, right, on, true)) {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/node/compiled_node.h"
 
 namespace touchstone::symbolic {
 
@@ -17,7 +17,7 @@ std::string text(const std::optional<Int>& value) { return value ? value->str() 
 }  // namespace
 
 std::string Checker::values_differ(const Sample& sample, Id id) {
-  Program program(context_, id);
+  CompiledNode program(context_, id);
   std::vector<std::size_t> slot;
   for (const Id v : program.variables()) {
     const auto at = std::ranges::find(variables_, *context_[v].name, &Variables::value_type::first);

@@ -1,4 +1,4 @@
-#include "touchstone/tcc/program.h"
+#include "touchstone/tcc/compiled_c.h"
 
 #include "touchstone/base/error.h"
 
@@ -77,7 +77,7 @@ TCCState* state(void* s) { return static_cast<TCCState*>(s); }
 
 }  // namespace
 
-Program::Program(const std::string& source) {
+CompiledC::CompiledC(const std::string& source) {
   const std::scoped_lock lock(compiling());
   TCCState* const s = tcc_new();
   if (s == nullptr) throw SystemError("libtcc is out of memory");
@@ -95,12 +95,12 @@ Program::Program(const std::string& source) {
   state_ = s;
 }
 
-Program::~Program() {
+CompiledC::~CompiledC() {
   const std::scoped_lock lock(compiling());
   tcc_delete(state(state_));
 }
 
-KernelFunction Program::function(const std::string& symbol) const {
+KernelFunction CompiledC::function(const std::string& symbol) const {
   const std::scoped_lock lock(compiling());
   void* const at = tcc_get_symbol(state(state_), symbol.c_str());
   if (at == nullptr) throw SystemError(fmt::format("libtcc produced no function {}", symbol));
@@ -113,12 +113,12 @@ KernelFunction Program::function(const std::string& symbol) const {
 
 namespace touchstone::tcc {
 
-Program::Program(const std::string&) {
+CompiledC::CompiledC(const std::string&) {
   throw SystemError(
       "this program was built without libtcc; install libtcc-dev, then configure and build again");
 }
-Program::~Program() = default;
-KernelFunction Program::function(const std::string& symbol) const {
+CompiledC::~CompiledC() = default;
+KernelFunction CompiledC::function(const std::string& symbol) const {
   throw SystemError(fmt::format("there is no function {}", symbol));
 }
 

@@ -1,4 +1,4 @@
-#include "touchstone/symbolic/node/program.h"
+#include "touchstone/symbolic/node/compiled_node.h"
 
 #include <algorithm>
 #include <string>
@@ -17,7 +17,7 @@ constexpr std::uint64_t kAll = ~std::uint64_t{0};
 
 }  // namespace
 
-Program::Program(const Context& context, Id root) {
+CompiledNode::CompiledNode(const Context& context, Id root) {
   const List<Id> ids = reachable(context, root);
   nodes_.reserve(ids.size());
   depends_.reserve(ids.size());
@@ -28,7 +28,7 @@ Program::Program(const Context& context, Id root) {
   for (const Id id : ids) {
     const NodeData& n = nodes_.emplace_back(context[id]);
     std::uint64_t depends = 0;
-    if (n.kind == Kind::Variable) {
+    if (n.kind == NodeKind::Variable) {
       parts_.push_back(static_cast<std::uint32_t>(variables_.size()));
       depends = bit_of(variables_.size());
       variables_.push_back(id);
@@ -45,7 +45,7 @@ Program::Program(const Context& context, Id root) {
   by_zero_.resize(ids.size());
 }
 
-std::optional<Int> Program::run(std::span<const Int> values) {
+std::optional<Int> CompiledNode::run(std::span<const Int> values) {
   std::uint64_t changed = last_.empty() ? kAll : 0;
   for (std::size_t i = 0; i < last_.size(); ++i)
     if (!(last_[i] == values[i])) changed |= bit_of(i);
@@ -61,37 +61,38 @@ std::optional<Int> Program::run(std::span<const Int> values) {
   return first;
 }
 
-const Int& Program::pass(std::span<const Int> values, std::uint64_t changed, const Int& undefined) {
+const Int& CompiledNode::pass(std::span<const Int> values, std::uint64_t changed,
+                              const Int& undefined) {
   const std::uint32_t* part = parts_.data();
   for (std::size_t i = 0; i < nodes_.size(); ++i) {
     const NodeData& n = nodes_[i];
     if (changed == kAll || (depends_[i] & changed) != 0)
       value_[i] = step(i, part, values, undefined);
-    part += n.args.size() + n.terms.size() + (n.kind == Kind::Variable ? 1 : 0);
+    part += n.args.size() + n.terms.size() + (n.kind == NodeKind::Variable ? 1 : 0);
   }
   return value_.back();
 }
 
-Int Program::step(std::size_t i, const std::uint32_t* part, std::span<const Int> values,
-                  const Int& undefined) {
+Int CompiledNode::step(std::size_t i, const std::uint32_t* part, std::span<const Int> values,
+                       const Int& undefined) {
   const NodeData& n = nodes_[i];
   const auto arg = [&](std::size_t k) -> const Int& { return value_[part[k]]; };
   switch (n.kind) {
-    case Kind::Constant: return n.first;
-    case Kind::Variable: return values[*part];
-    case Kind::Product: {
+    case NodeKind::Constant: return n.first;
+    case NodeKind::Variable: return values[*part];
+    case NodeKind::Product: {
       Int r = 1;
       for (std::size_t k = 0; k < n.args.size(); ++k) r = r * arg(k);
       return r;
     }
-    case Kind::Digit: {
+    case NodeKind::Digit: {
       const Int q = floor_div(arg(0), n.first);
       return n.second.is_zero() ? q : floor_mod(q, floor_div(n.second, n.first));
     }
-    case Kind::Div:
-    case Kind::Mod:
-    case Kind::TruncDiv:
-    case Kind::TruncMod:
+    case NodeKind::Div:
+    case NodeKind::Mod:
+    case NodeKind::TruncDiv:
+    case NodeKind::TruncMod:
       if (const bool now = arg(1).is_zero(); now != by_zero_[i]) {
         by_zero_[i] = now;
         now ? ++divisions_by_zero_ : --divisions_by_zero_;
@@ -100,22 +101,22 @@ Int Program::step(std::size_t i, const std::uint32_t* part, std::span<const Int>
       // cancel.
       if (by_zero_[i]) return undefined * static_cast<std::int64_t>(hash_mix(i, 1) >> 16);
       if (truncates(n.kind))
-        return value_of(n.kind == Kind::TruncDiv ? ExprOp::TruncDiv : ExprOp::TruncMod, arg(0),
+        return value_of(n.kind == NodeKind::TruncDiv ? ExprOp::TruncDiv : ExprOp::TruncMod, arg(0),
                         arg(1));
-      return n.kind == Kind::Div ? floor_div(arg(0), arg(1)) : floor_mod(arg(0), arg(1));
-    case Kind::Negative: return arg(0).sign() < 0 ? 1 : 0;
-    case Kind::Zero: return arg(0).is_zero() ? 1 : 0;
-    case Kind::And:
+      return n.kind == NodeKind::Div ? floor_div(arg(0), arg(1)) : floor_mod(arg(0), arg(1));
+    case NodeKind::Negative: return arg(0).sign() < 0 ? 1 : 0;
+    case NodeKind::Zero: return arg(0).is_zero() ? 1 : 0;
+    case NodeKind::And:
       for (std::size_t k = 0; k < n.args.size(); ++k)
         if (arg(k).is_zero()) return 0;
       return 1;
-    case Kind::Select: return arg(0).is_zero() ? Int(0) : arg(1);
-    case Kind::Max: {
+    case NodeKind::Select: return arg(0).is_zero() ? Int(0) : arg(1);
+    case NodeKind::Max: {
       Int r = 0;
       for (std::size_t k = 0; k < n.args.size(); ++k) r = larger(r, arg(k));
       return r;
     }
-    case Kind::Sum: break;
+    case NodeKind::Sum: break;
   }
   Int total = n.first;
   for (std::size_t k = 0; k < n.terms.size(); ++k) total += n.terms[k].coef * arg(k);

@@ -10,9 +10,9 @@ namespace touchstone::symbolic {
 
 /// A node compiled for evaluation at many points: exact, iterative, each shared part once. Reads
 /// the context without its lock; not thread-safe itself. Trees as written: expr/evaluate.h.
-class Program {
+class CompiledNode {
  public:
-  Program(const Context& context, Id root);
+  CompiledNode(const Context& context, Id root);
 
   /// The variable nodes that occur, by id; slot i of `run` is the value of variables()[i].
   std::span<const Id> variables() const { return variables_; }

@@ -30,41 +30,42 @@ std::string lowered(std::string_view word) {
 
 }  // namespace
 
-const Given* Call::find(std::string_view name) const {
+const Given* Arguments::find(std::string_view name) const {
   const auto it = given_.find(name);
   return it == given_.end() ? nullptr : &it->second;
 }
 
-std::optional<Array> Call::maybe(std::string_view name) const {
+std::optional<Array> Arguments::maybe(std::string_view name) const {
   const Given* given = find(name);
   if (given == nullptr) return std::nullopt;
   const auto* array = std::get_if<Array>(given);
   if (array == nullptr) wrong_kind(name, "an array or a number");
   return *array;
 }
-Array Call::array(std::string_view name) const {
+Array Arguments::array(std::string_view name) const {
   std::optional<Array> found = maybe(name);
   if (!found) throw ParseError(fmt::format("{} is missing", name));
   return *found;
 }
-std::int64_t Call::integer(std::string_view name) const {
+std::int64_t Arguments::integer(std::string_view name) const {
   const Array x = array(name);
   const auto value = x.is_number() ? whole_number(x.node()->number) : std::nullopt;
   if (!value) wrong_kind(name, "a whole number below 2^63");
   return *value;
 }
-int Call::axis(std::string_view name) const {
+int Arguments::axis(std::string_view name) const {
   const std::int64_t value = integer(name);
   if (value < std::numeric_limits<int>::min() || value > std::numeric_limits<int>::max())
     wrong_kind(name, "a whole number below 2^31");
   return static_cast<int>(value);
 }
-double Call::real(std::string_view name) const {
+double Arguments::real(std::string_view name) const {
   const Array x = array(name);
   if (!x.is_number()) wrong_kind(name, "a number");
   return Scalar::parse(DType::Float64, x.node()->number).to_double();
 }
-std::size_t Call::choice(std::string_view name, std::span<const std::string_view> words) const {
+std::size_t Arguments::choice(std::string_view name,
+                              std::span<const std::string_view> words) const {
   const Given* given = find(name);
   const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
   const auto* number = given == nullptr ? nullptr : std::get_if<Array>(given);
@@ -79,7 +80,7 @@ std::size_t Call::choice(std::string_view name, std::span<const std::string_view
         fmt::format("{} is one of {}{}", name, fmt::join(words, ", "), did_you_mean(text, words)));
   return static_cast<std::size_t>(found - words.begin());
 }
-bool Call::flag(std::string_view name) const {
+bool Arguments::flag(std::string_view name) const {
   const Given* given = find(name);
   if (const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given)) {
     if (word->text != "true" && word->text != "false") wrong_kind(name, "0 or 1");
@@ -89,7 +90,7 @@ bool Call::flag(std::string_view name) const {
   if (value != 0 && value != 1) wrong_kind(name, "0 or 1");
   return value == 1;
 }
-Sizes Call::sizes(std::string_view name) const {
+Sizes Arguments::sizes(std::string_view name) const {
   const Given* given = find(name);
   const auto* list = given == nullptr ? nullptr : std::get_if<Sizes>(given);
   if (list != nullptr) return *list;
@@ -97,7 +98,7 @@ Sizes Call::sizes(std::string_view name) const {
     wrong_kind(name, "a whole number, or a list of them");
   return {integer(name)};
 }
-Axes Call::axes(std::string_view name, const Array& of) const {
+Axes Arguments::axes(std::string_view name, const Array& of) const {
   const Given* given = find(name);
   if (given != nullptr)
     if (const auto* word = std::get_if<Word>(given)) {
@@ -108,20 +109,20 @@ Axes Call::axes(std::string_view name, const Array& of) const {
   for (const std::int64_t axis : sizes(name)) axes.push_back(axis_of(of, axis));
   return axes;
 }
-std::optional<DType> Call::maybe_dtype(std::string_view name) const {
+std::optional<DType> Arguments::maybe_dtype(std::string_view name) const {
   const Given* given = find(name);
   const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
   if (word == nullptr) wrong_kind(name, "an element type, as f32");
   if (word->text == "own") return std::nullopt;
   return element_type(word->text);
 }
-std::string Call::word(std::string_view name) const {
+std::string Arguments::word(std::string_view name) const {
   const Given* given = find(name);
   const auto* word = given == nullptr ? nullptr : std::get_if<Word>(given);
   if (word == nullptr) wrong_kind(name, "a word");
   return lowered(word->text);
 }
-DType Call::dtype(std::string_view name) const {
+DType Arguments::dtype(std::string_view name) const {
   const std::optional<DType> found = maybe_dtype(name);
   if (!found) wrong_kind(name, "an element type, as f32");
   return *found;
