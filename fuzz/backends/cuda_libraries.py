@@ -29,28 +29,103 @@ THEIRS = {"float8_e4m3": "float8_e4m3fn"}  # the other names are the same everyw
 FLOATS = [name for name in BYTES if "float" in name]
 
 
-class Torch:
+PLAIN = {"EXP2": "exp2", "LOG2": "log2", "SIN": "sin", "SQRT": "sqrt", "RECIP": "reciprocal",
+         "ADD": "add", "MUL": "multiply", "MAX": "maximum", "CMPLT": "less", "XOR": "bitwise_xor",
+         "WHERE": "where"}  # ops by the name that all libraries give them
+
+
+class NumPyLike:
+    """A library with NumPy's names, `numpy`; `types` has those that NumPy lacks."""
+    types = title = None
+    refusals = (RuntimeError, TypeError, NotImplementedError, ValueError, AssertionError)
+
+    def __init__(self, options, numpy, quotient, remainder):
+        def is_bool(x):
+            return str(x.dtype).endswith("bool")
+        self.options, self.numpy = options, numpy
+        self.ops = {op: getattr(numpy, name) for op, name in PLAIN.items()} | {
+            "NOOP": lambda x: x, "NEG": lambda x: ~x if is_bool(x) else -x, "MOD": remainder,
+            "DIV": quotient, "SUB": lambda a, b: a ^ b if is_bool(a) else a - b,
+            "CMPEQ": lambda a, b: a == b, "MULACC": lambda a, b, c: a * b + c,
+        }
+
+    def settle(self, options):
+        self.options = options
+
+    def dtype(self, name):
+        theirs = THEIRS.get(name, name)
+        try:
+            return np.dtype(getattr(self.types, theirs, theirs))
+        except TypeError:
+            raise Unsupported(f"{self.title or self.name} has no {name}") from None
+
+    def array(self, data, name, shape):
+        return self.placed(np.frombuffer(data, self.dtype(name)).reshape(shape))
+
+    def placed(self, x):
+        """An array of NumPy as one of the library, on its device."""
+        return self.numpy.asarray(x)
+
+    def host(self, x):
+        return np.asarray(x)
+
+    def bytes(self, x, name):
+        return self.host(self.typed(x, name)).tobytes()
+
+    def typed(self, x, name):
+        return self.numpy.asarray(x).astype(self.dtype(name))
+
+    def looked_up(self, flat, at, valid):
+        if at.size == 0:
+            return flat[:0].reshape(at.shape)
+        shown = flat[self.placed(at)]
+        return shown if valid.all() else self.masked(shown, self.placed(valid))
+
+    def masked(self, x, valid):
+        return self.numpy.where(valid, x, self.numpy.zeros((), x.dtype))
+
+    def full(self, value, name):
+        return self.numpy.full((1,), value, self.dtype(name))
+
+    def cast(self, x, name):
+        if name.startswith("float8") and self.options.float8_overflow == "saturate":
+            most = 448 if name == "float8_e4m3" else 57344
+            x = self.numpy.clip(x, -most, most)
+        return self.typed(x, name)
+
+    def bitcast(self, x, name):
+        return self.numpy.ascontiguousarray(x).view(self.dtype(name))
+
+    def sum(self, x, axes, accumulator):  # without axes PyTorch reduces all of them
+        return self.numpy.sum(x, axis=tuple(axes), keepdims=True,
+                              dtype=self.dtype(accumulator)) if axes else x
+
+    def max(self, x, axes):
+        greatest = self.numpy.any if x.dtype == bool else self.numpy.amax
+        return greatest(x, axis=tuple(axes), keepdims=True) if axes else x
+
+    def made(self, function):
+        return function
+
+    def scattered(self, value, at):
+        out = self.numpy.empty_like(value.reshape(-1))
+        out[self.placed(at)] = value.reshape(-1)
+        return out
+
+
+class Torch(NumPyLike):
     """PyTorch's own kernels, one call per operation."""
-    name = "torch"
+    name, title = "torch", "PyTorch"
 
     def __init__(self, options):
         import torch
-        self.torch, self.options = torch, options
+        self.torch = t = torch
         self.version = torch.__version__
         self.device = "cuda" if options.device == "cuda" else "cpu"
-        t = torch
-        self.ops = {
-            "NOOP": lambda x: x, "EXP2": t.exp2, "LOG2": t.log2, "SIN": t.sin, "SQRT": t.sqrt,
-            "RECIP": t.reciprocal, "NEG": lambda x: ~x if x.dtype == t.bool else t.neg(x),
-            "ADD": t.add, "MUL": t.mul, "MAX": t.maximum, "MOD": t.fmod,
-            "DIV": lambda a, b: t.div(
-                a, b, rounding_mode=None if a.is_floating_point() else "trunc"),
-            "SUB": lambda a, b: a ^ b if a.dtype == t.bool else t.sub(a, b),
-            "CMPLT": t.lt, "CMPEQ": t.eq, "XOR": t.bitwise_xor,
-            "MULACC": lambda a, b, c: t.addcmul(c, a, b), "WHERE": t.where,
-        }
+        super().__init__(options, torch, lambda a, b: t.div(
+            a, b, rounding_mode=None if a.is_floating_point() else "trunc"), t.fmod)
+        self.ops["MULACC"] = lambda a, b, c: t.addcmul(c, a, b)
         self.words = {"torch": t, "F": t.nn.functional, "np": np, "device": self.device}
-        self.refusals = (RuntimeError, TypeError, NotImplementedError, AssertionError)
 
     def settle(self, options):
         backends = self.torch.backends
@@ -74,48 +149,25 @@ class Torch:
         return dtype
 
     def array(self, data, name, shape):
-        t, dtype = self.torch, self.dtype(name)
-        raw = t.frombuffer(bytearray(data), dtype=t.uint8) if data else t.empty(0, dtype=t.uint8)
-        return raw.to(self.device).view(dtype).reshape(shape)
+        return self.placed(np.frombuffer(data, np.uint8)).view(self.dtype(name)).reshape(shape)
 
-    def bytes(self, x, name):
-        t = self.torch
-        x = x.detach().to(self.dtype(name)).contiguous().reshape(-1)
-        return x.view(t.uint8).cpu().numpy().tobytes()
+    def placed(self, x):
+        return self.torch.from_numpy(np.array(x)).to(self.device)
 
-    def from_host(self, indices):
-        return self.torch.from_numpy(np.ascontiguousarray(indices)).to(self.device)
+    def host(self, x):
+        return x.detach().contiguous().reshape(-1).view(self.torch.uint8).cpu().numpy()
 
-    def looked_up(self, flat, at, valid):
-        if at.size == 0:
-            return flat[:0].reshape(at.shape)
-        shown = flat[self.from_host(at.reshape(-1))].reshape(at.shape)
-        return shown if valid.all() else shown.masked_fill(self.from_host(~valid), 0)
+    def typed(self, x, name):
+        return x.to(self.dtype(name))
+
+    def masked(self, x, valid):
+        return x.masked_fill(~valid, 0)
 
     def full(self, value, name):
         return self.torch.tensor([value], dtype=self.dtype(name), device=self.device)
 
-    def cast(self, x, name):
-        x = x.to(self.dtype(name)) if not self.saturates(name) else self.clipped(x, name)
-        return x
-
-    def saturates(self, name):
-        return name.startswith("float8") and self.options.float8_overflow == "saturate"
-
-    def clipped(self, x, name):
-        most = 448 if name == "float8_e4m3" else 57344
-        return self.torch.clamp(x, -most, most).to(self.dtype(name))
-
     def bitcast(self, x, name):
         return x.view(self.dtype(name))
-
-    # Without axes PyTorch reduces all of them.
-    def sum(self, x, axes, accumulator):
-        return x if not axes else self.torch.sum(
-            x, dim=axes, keepdim=True, dtype=self.dtype(accumulator))
-
-    def max(self, x, axes):
-        return self.torch.amax(x, dim=axes, keepdim=True) if axes else x
 
     def function(self, name):
         functional = self.torch.nn.functional
@@ -123,14 +175,6 @@ class Torch:
             return functools.partial(
                 functional.gelu, approximate="tanh" if name == "gelu_tanh" else "none")
         return getattr(self.torch, name, None) or getattr(functional, name, None)
-
-    def made(self, function):
-        return function
-
-    def scattered(self, value, at):
-        out = self.torch.empty(at.size, dtype=value.dtype, device=self.device)
-        out[self.from_host(at)] = value.reshape(-1)
-        return out
 
 
 class Compile(Torch):
@@ -156,77 +200,6 @@ class Triton(Torch):
         import cuda_triton
         self.version = triton.__version__
         self.words["kernels"] = cuda_triton
-
-
-class NumPyLike:
-    """A library with NumPy's names, `numpy`; `types` has those that NumPy lacks."""
-    types = title = None
-    refusals = (RuntimeError, TypeError, NotImplementedError, ValueError)
-
-    def __init__(self, options, numpy, quotient, remainder):
-        self.options, self.numpy = options, numpy
-        n = numpy
-        self.ops = {
-            "NOOP": lambda x: x, "EXP2": n.exp2, "LOG2": n.log2, "SIN": n.sin, "SQRT": n.sqrt,
-            "RECIP": n.reciprocal, "NEG": lambda x: ~x if x.dtype == bool else -x,
-            "ADD": n.add, "MUL": n.multiply, "MAX": n.maximum, "MOD": remainder, "DIV": quotient,
-            "SUB": lambda a, b: a ^ b if a.dtype == bool else a - b,
-            "CMPLT": n.less, "CMPEQ": n.equal, "XOR": n.bitwise_xor,
-            "MULACC": lambda a, b, c: a * b + c, "WHERE": n.where,
-        }
-
-    def settle(self, options):
-        self.options = options
-
-    def dtype(self, name):
-        theirs = THEIRS.get(name, name)
-        try:
-            return np.dtype(getattr(self.types, theirs, theirs))
-        except TypeError:
-            raise Unsupported(f"{self.title or self.name} has no {name}") from None
-
-    def array(self, data, name, shape):
-        return self.numpy.asarray(np.frombuffer(data, self.dtype(name)).reshape(shape))
-
-    def bytes(self, x, name):
-        return self.host(self.numpy.asarray(x).astype(self.dtype(name))).tobytes()
-
-    def host(self, x):
-        return np.asarray(x)
-
-    def looked_up(self, flat, at, valid):
-        n = self.numpy
-        if at.size == 0:
-            return n.zeros(at.shape, flat.dtype)
-        shown = flat[n.asarray(at)]
-        return shown if valid.all() else n.where(n.asarray(valid), shown, n.zeros((), flat.dtype))
-
-    def full(self, value, name):
-        return self.numpy.full((1,), value, self.dtype(name))
-
-    def cast(self, x, name):
-        if name.startswith("float8") and self.options.float8_overflow == "saturate":
-            most = 448 if name == "float8_e4m3" else 57344
-            x = self.numpy.clip(x, -most, most)
-        return x.astype(self.dtype(name))
-
-    def bitcast(self, x, name):
-        return self.numpy.ascontiguousarray(x).view(self.dtype(name))
-
-    def sum(self, x, axes, accumulator):
-        return self.numpy.sum(x, axis=tuple(axes), keepdims=True, dtype=self.dtype(accumulator))
-
-    def max(self, x, axes):
-        greatest = self.numpy.any if x.dtype == bool else self.numpy.max
-        return greatest(x, axis=tuple(axes), keepdims=True)
-
-    def made(self, function):
-        return function
-
-    def scattered(self, value, at):
-        out = self.numpy.empty(at.size, value.dtype)
-        out[self.numpy.asarray(at)] = value.reshape(-1)
-        return out
 
 
 class Jax(NumPyLike):
@@ -306,8 +279,7 @@ class Runner:
         if op == "LOAD":
             at, valid = flat_indices(arg["views"])
             flat = buffers[arg["buffer"]]
-            if valid.all() and np.array_equal(at.reshape(-1), np.arange(flat.size
-                                              if not hasattr(flat, "numel") else flat.numel())):
+            if valid.all() and np.array_equal(at.reshape(-1), np.arange(len(flat))):
                 return flat.reshape(at.shape)
             return lib.looked_up(flat, at, valid)
         if op == "CONST":
@@ -340,41 +312,43 @@ class Runner:
 
         return lib.made(function)
 
+    @contextlib.contextmanager
+    def refusing(self):
+        try:
+            yield
+        except self.library.refusals as why:
+            lines = str(why).splitlines()
+            raise Unsupported(
+                f"{self.library.name} refuses: {lines[0] if lines else why!r}") from None
+
+    def kept_for(self, key, make):
+        if key not in self.kept:
+            self.kept[key] = make()
+        return self.kept[key]
+
     def run(self, kernel, dtypes, inputs):
         """The output of a kernel, node by node or compiled as a whole, in bytes."""
         lib, nodes = self.library, kernel["nodes"]
         key = json.dumps([nodes, dtypes, vars(lib.options)], sort_keys=True, default=str)
-        try:
+        with self.refusing():
             arrays = [lib.array(data, name, (len(data) // BYTES[name],))
                       for data, name in zip(inputs, dtypes)]
-            if key not in self.kept:
-                self.kept[key] = self.function_of(kernel)
-            value = self.kept[key](*arrays)
+            value = self.kept_for(key, lambda: self.function_of(kernel))(*arrays)
             at, _ = flat_indices(nodes[-1]["arg"]["views"])
             if not np.array_equal(at.reshape(-1), np.arange(at.size)):
                 value = lib.scattered(value, at.reshape(-1))
             return lib.bytes(value, nodes[-1]["dtype"])
-        except lib.refusals as why:
-            lines = str(why).splitlines()
-            raise Unsupported(f"{lib.name} refuses: {lines[0] if lines else why!r}") from None
 
     def call(self, expression, shapes, kernel, arrays):
         """The output of an expression in the library's words; x1, x2, ... are the inputs."""
         lib = self.library
         if shapes:  # emit writes inputs without theirs
             arrays = [(data, name, tuple(to)) for (data, name, _), to in zip(arrays, shapes)]
-        try:
-            names = [f"x{i + 1}" for i in range(len(arrays))]
-            key = (expression, str(vars(lib.options)),
-                   tuple((name, shape) for _, name, shape in arrays))
-            if key not in self.kept:
-                code = f"lambda {', '.join(names)}: {expression}"
-                self.kept[key] = lib.made(eval(code, dict(lib.words)))  # our own table's words
-            value = self.kept[key](*(lib.array(*a) for a in arrays))
-            return lib.bytes(value, kernel["nodes"][-1]["dtype"])
-        except lib.refusals as why:
-            lines = str(why).splitlines()
-            raise Unsupported(f"{lib.name} refuses: {lines[0] if lines else why!r}") from None
+        code = f"lambda {', '.join(f'x{i + 1}' for i in range(len(arrays)))}: {expression}"
+        key = (code, str(vars(lib.options)), tuple((name, shape) for _, name, shape in arrays))
+        with self.refusing():  # the words are those of our own table
+            made = self.kept_for(key, lambda: lib.made(eval(code, dict(lib.words))))
+            return lib.bytes(made(*(lib.array(*a) for a in arrays)), kernel["nodes"][-1]["dtype"])
 
 
 def flags(parser):
