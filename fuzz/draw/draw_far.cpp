@@ -3,13 +3,14 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/fuzz/cases/far_case.h"
+#include "touchstone/fuzz/index/movement_draw.h"
 
 namespace touchstone::fuzz {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
-
 class FarDraw {
+  using Sizes = MovementDraw::Sizes;
+
  public:
   explicit FarDraw(Chooser& chooser) : chooser_(chooser) {}
 
@@ -68,36 +69,23 @@ class FarDraw {
     (this->*kSteps[chooser_.below(std::size(kSteps))])();
   }
 
-  void permute() {
-    const MovementOp op{.kind = MovementOp::Kind::Permute,
-                        .order = chooser_.order<int>(shape_.size())};
-    Sizes moved;
-    for (const int axis : op.order) moved.push_back(shape_[static_cast<std::size_t>(axis)]);
-    shape_ = moved;
-    add(op);
-  }
+  void permute() { add(draw_.permute()); }
 
   void stride() {
-    MovementOp op{.kind = MovementOp::Kind::Stride};
-    for (std::int64_t& size : shape_) {
-      constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3, 65537, -1000003};
-      op.steps.push_back(kSteps[chooser_.below(size > 1 << 21 ? 7 : 5)]);
-      size = (size - 1) / std::abs(op.steps.back()) + 1;
-    }
-    add(op);
+    constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3, 65537, -1000003};
+    add(draw_.stride(
+        [&](std::int64_t size) { return kSteps[chooser_.below(size > 1 << 21 ? 7 : 5)]; }));
   }
 
   void pad() {
-    MovementOp op{.kind = MovementOp::Kind::Pad};
-    for (std::int64_t& size : shape_) {
+    const auto ends = [&](std::int64_t size) {
       std::int64_t a = chooser_.between(0, 2);
       const std::int64_t b = chooser_.between(0, 2);
       // Keeps the element count within 64 bits, also after another such step.
       if (chooser_.chance(1, 6) && product() / size < std::int64_t{1} << 16) a = round_edge();
-      op.ends.emplace_back(a, b);
-      size += a + b;
-    }
-    add(op);
+      return std::pair{a, b};
+    };
+    add(draw_.ends(MovementOp::Kind::Pad, ends));
   }
 
   // Splits an axis by a divisor.
@@ -105,52 +93,44 @@ class FarDraw {
     const auto axis = static_cast<std::size_t>(chooser_.index(shape_.size()));
     for (const std::int64_t by : {65536, 1000, 256, 5, 3, 2}) {
       if (shape_[axis] % by != 0 || shape_[axis] == by || chooser_.chance(1, 3)) continue;
-      shape_[axis] /= by;
-      shape_.insert(shape_.begin() + static_cast<std::ptrdiff_t>(axis) + 1, by);
-      return reshape();
+      Sizes to = shape_;
+      to[axis] /= by;
+      to.insert(to.begin() + static_cast<std::ptrdiff_t>(axis) + 1, by);
+      return add(draw_.reshape(std::move(to)));
     }
   }
 
   void merge() {
     if (shape_.size() < 2) return;
     const auto axis = static_cast<std::size_t>(chooser_.index(shape_.size() - 1));
-    shape_[axis] *= shape_[axis + 1];
-    shape_.erase(shape_.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
-    reshape();
-  }
-
-  void reshape() {
-    add({.kind = MovementOp::Kind::Reshape, .shape = {shape_.begin(), shape_.end()}});
+    Sizes to = shape_;
+    to[axis] *= to[axis + 1];
+    to.erase(to.begin() + static_cast<std::ptrdiff_t>(axis) + 1);
+    add(draw_.reshape(std::move(to)));
   }
 
   // The last part of an axis.
   void halve() {
-    MovementOp op{.kind = MovementOp::Kind::Shrink};
-    const auto axis = static_cast<std::size_t>(chooser_.index(shape_.size()));
-    for (std::size_t i = 0; i < shape_.size(); ++i) {
-      const std::int64_t from = i == axis ? shape_[i] / 2 : 0;
-      op.ends.emplace_back(from, shape_[i]);
-      shape_[i] -= from;
-    }
-    add(op);
+    const std::int64_t* const axis =
+        &shape_[static_cast<std::size_t>(chooser_.index(shape_.size()))];
+    add(draw_.ends(MovementOp::Kind::Shrink, [&](const std::int64_t& size) {
+      return std::pair{&size == axis ? size / 2 : 0, std::int64_t{0}};
+    }));
   }
 
   // A few elements of each axis: at its end, around an edge, or anywhere.
   void window() {
-    MovementOp op{.kind = MovementOp::Kind::Shrink};
     std::int64_t left = kMostFar / 4;
-    for (std::int64_t& size : shape_) {
+    add(draw_.ends(MovementOp::Kind::Shrink, [&](std::int64_t size) {
       const std::int64_t width = std::min({size, chooser_.between(1, 9), left});
       std::int64_t from = size - width;
       const std::int64_t edge = (std::int64_t{1} << (31 + chooser_.below(2))) - width / 2;
       const auto way = chooser_.below(4);
       if (way == 0 && edge > 0 && edge < from) from = edge;
       if (way == 1) from = chooser_.between(0, from);
-      op.ends.emplace_back(from, from + width);
       left = std::max<std::int64_t>(left / width, 1);
-      size = width;
-    }
-    add(op);
+      return std::pair{from, size - from - width};
+    }));
   }
 
   void program() {
@@ -177,6 +157,7 @@ class FarDraw {
   Chooser& chooser_;
   FarCase case_;
   Sizes shape_;
+  MovementDraw draw_{chooser_, shape_};
 };
 
 }  // namespace

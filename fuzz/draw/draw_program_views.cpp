@@ -5,9 +5,39 @@
 #include <fmt/format.h>
 
 #include "touchstone/fuzz/draw/program_draw.h"
+#include "touchstone/fuzz/index/movement_draw.h"
+#include "touchstone/fuzz/index/view_case.h"
 #include "touchstone/fuzz/judge/values.h"
 
 namespace touchstone::fuzz {
+
+namespace {
+
+using Kind = MovementOp::Kind;
+
+// Nothing padded, or all kept, along each axis.
+MovementOp ends_of(Kind kind, const std::vector<std::int64_t>& shape) {
+  MovementOp op{.kind = kind};
+  for (const std::int64_t size : shape) op.ends.emplace_back(0, kind == Kind::Pad ? 0 : size);
+  return op;
+}
+
+}  // namespace
+
+int ProgramDraw::moved(int x, const MovementOp& op) {
+  const Shape from(type(x).shape.begin(), type(x).shape.end());
+  ProgramType to{{}, type(x).dtype};
+  const ShapeTracker after = apply(ShapeTracker::contiguous(from), op);
+  for (const sint& size : after.shape()) to.shape.push_back(size.as_int());
+  std::string text = movement_text(op);
+  return emit(text.insert(text.find(' '), fmt::format(" %{}", x)), std::move(to));
+}
+
+int ProgramDraw::reversed(int x) {
+  Sizes shape = type(x).shape;
+  std::ranges::reverse(shape);
+  return emit(fmt::format("reshape %{} {}", x, words(shape)), {shape, type(x).dtype});
+}
 
 void ProgramDraw::meet(int x) {
   const ProgramType t = type(x);
@@ -20,22 +50,15 @@ void ProgramDraw::meet(int x) {
   const auto axis = static_cast<std::size_t>(chooser_.index(rank));
   switch (chooser_.below(3)) {
     case 0: {
-      std::string steps;
-      for (std::size_t i = 0; i < rank; ++i)
-        steps += fmt::format("{}{}", i == 0 ? "" : ",", i == axis ? -1 : 1);
-      y = emit(fmt::format("stride %{} {}", x, steps), t);
+      MovementOp flip{.kind = Kind::Stride, .steps = Sizes(rank, 1)};
+      flip.steps[axis] = -1;
+      y = moved(x, flip);
       break;
     }
     case 1: {
-      std::string ends, keep;
-      ProgramType padded = t;
-      ++padded.shape[axis];
-      for (std::size_t i = 0; i < rank; ++i) {
-        ends += fmt::format("{}{}:0", i == 0 ? "" : ",", i == axis ? 1 : 0);
-        keep += fmt::format("{}0:{}", i == 0 ? "" : ",", t.shape[i]);
-      }
-      y = emit(fmt::format("pad %{} {}", x, ends), padded);
-      y = emit(fmt::format("shrink %{} {}", y, keep), t);
+      MovementOp pad = ends_of(Kind::Pad, t.shape);
+      pad.ends[axis].first = 1;
+      y = moved(moved(x, pad), ends_of(Kind::Shrink, t.shape));
       break;
     }
     default: {
@@ -56,12 +79,9 @@ void ProgramDraw::meet(int x) {
 }
 
 int ProgramDraw::lengthened(int x, std::size_t axis, bool front) {
-  ProgramType wide = type(x);
-  ++wide.shape[axis];
-  std::string ends;
-  for (std::size_t i = 0; i < wide.shape.size(); ++i)
-    ends += fmt::format("{}{}", i == 0 ? "" : ",", i != axis ? "0:0" : front ? "1:0" : "0:1");
-  return emit(fmt::format("pad %{} {}", x, ends), wide);
+  MovementOp pad = ends_of(Kind::Pad, type(x).shape);
+  (front ? pad.ends[axis].first : pad.ends[axis].second) = 1;
+  return moved(x, pad);
 }
 
 void ProgramDraw::padded(int x) {
@@ -79,17 +99,12 @@ void ProgramDraw::padded(int x) {
   const ProgramType t = type(last());
   const auto axis = static_cast<std::size_t>(chooser_.index(t.shape.size()));
   const bool front = chooser_.chance(1, 2);
-  std::string keep;
-  for (std::size_t i = 0; i < t.shape.size(); ++i) {
-    // One element less, at the opposite end.
-    const std::int64_t begin = i == axis && !front ? 1 : 0;
-    keep += fmt::format("{}{}:{}", i == 0 ? "" : ",", begin, begin + t.shape[i]);
-  }
+  MovementOp keep = ends_of(Kind::Shrink, t.shape);
+  if (!front)  // one element less, at the opposite end
+    keep.ends[axis] = {1, t.shape[axis] + 1};
   lengthened(last(), axis, front);
-  if (chooser_.chance(1, 2)) emit(fmt::format("shrink %{} {}", last(), keep), t);
-  ProgramType seen = type(last());
-  std::ranges::reverse(seen.shape);
-  if (chooser_.chance(1, 2)) emit(fmt::format("reshape %{} {}", last(), words(seen.shape)), seen);
+  if (chooser_.chance(1, 2)) moved(last(), keep);
+  if (chooser_.chance(1, 2)) reversed(last());
   if (chooser_.chance(1, 2)) chooser_.chance(1, 2) ? reduce(last()) : unary(last());
 }
 
@@ -119,9 +134,7 @@ void ProgramDraw::reread(int x) {
   if (!at_hand && chooser_.chance(1, 2)) {
     const auto along = static_cast<std::size_t>(chooser_.index(t.shape.size()));
     y = lengthened(y, along, chooser_.chance(1, 2));
-    ProgramType seen = type(y);
-    std::ranges::reverse(seen.shape);
-    if (chooser_.chance(1, 2)) y = emit(fmt::format("reshape %{} {}", y, words(seen.shape)), seen);
+    if (chooser_.chance(1, 2)) y = reversed(y);
   }
   const ProgramType all = type(y);
   const int axis = chooser_.index(all.shape.size());
@@ -131,10 +144,8 @@ void ProgramDraw::reread(int x) {
   const int reduced = emit(fmt::format("{} %{} {}", name, y, axis), rows);
   int wide = emit(fmt::format("expand %{} {}", reduced, words(all.shape)), all);
   if (!at_hand && chooser_.chance(1, 4)) {
-    ProgramType seen = all;
-    std::ranges::reverse(seen.shape);
-    wide = emit(fmt::format("reshape %{} {}", wide, words(seen.shape)), seen);
-    y = input_like(seen);
+    wide = reversed(wide);
+    y = input_like(type(wide));
   }
   chooser_.chance(1, 2) ? joined(y, wide) : joined(wide, y);
   if (at_hand)
@@ -162,73 +173,46 @@ void ProgramDraw::broadcast(int x) {
 }
 
 void ProgramDraw::movement(int x) {
-  const ProgramType t = type(x);
-  Sizes now = t.shape;
-  std::string argument;
-  const auto add = [&](const std::string& word) {
-    argument += (argument.empty() ? "" : ",") + word;
-  };
+  Sizes now = type(x).shape;
+  MovementDraw draw(chooser_, now);
   const std::int64_t most = smooth_ ? 24 : 96;
-  std::string_view name;
-  switch (chooser_.below(6)) {
-    case 0: {
-      name = "reshape";
-      now.push_back(1);
-      if (const std::int64_t elements = product(t.shape); elements > 0)
-        now = chooser_.factors(elements, 4);
-      argument = words(now);
-      break;
-    }
-    case 1: {
-      name = "permute";
-      const Sizes order = chooser_.order(t.shape.size());
-      for (std::size_t i = 0; i < order.size(); ++i)
-        now[i] = t.shape[static_cast<std::size_t>(order[i])];
-      argument = words(order);
-      break;
-    }
-    case 2:
-      name = "pad";
-      for (std::int64_t& size : now) {
-        std::int64_t a = chooser_.between(0, 2), b = chooser_.between(0, 1);
-        size += a + b;
-        if (product(now) > most) {
-          size -= a + b;
-          a = b = 0;
+  const auto drawn = [&]() -> MovementOp {
+    switch (chooser_.below(6)) {
+      case 0:
+        if (const std::int64_t elements = product(now); elements > 0)
+          return draw.reshape(chooser_.factors(elements, 4));
+        now.push_back(1);
+        return draw.reshape(now);
+      case 1: return draw.permute();
+      case 2:
+        return draw.ends(
+            Kind::Pad,
+            [&](std::int64_t) {
+              const std::int64_t a = chooser_.between(0, 2);
+              return std::pair{a, chooser_.between(0, 1)};
+            },
+            most);
+      case 3:
+        return draw.ends(Kind::Shrink, [&](std::int64_t size) {
+          const std::int64_t a = chooser_.between(0, std::min<std::int64_t>(size, 1));
+          const std::int64_t b = chooser_.between(0, std::min<std::int64_t>(size - a, 1));
+          const std::int64_t part = a + b == size && smooth_ ? 0 : 1;  // keep something
+          return std::pair{a * part, b * part};
+        });
+      case 4: {
+        Sizes to = now;
+        for (std::int64_t& size : to) {
+          const std::int64_t wide = size == 1 ? chooser_.between(1, 3) : size;
+          if (product(to) * wide <= most * std::max<std::int64_t>(size, 1)) size = wide;
         }
-        add(fmt::format("{}:{}", a, b));
+        return draw.expand(std::move(to));
       }
-      break;
-    case 3:
-      name = "shrink";
-      for (std::int64_t& size : now) {
-        const std::int64_t a = chooser_.between(0, std::min<std::int64_t>(size, 1));
-        const std::int64_t b = chooser_.between(0, std::min<std::int64_t>(size - a, 1));
-        const bool all = a + b == size && smooth_;  // keep something
-        add(all ? fmt::format("0:{}", size) : fmt::format("{}:{}", a, size - b));
-        if (!all) size -= a + b;
-      }
-      break;
-    case 4:
-      name = "expand";
-      for (std::int64_t& size : now) {
-        const std::int64_t wide = size == 1 ? chooser_.between(1, 3) : size;
-        if (product(now) * wide <= most * std::max<std::int64_t>(size, 1)) size = wide;
-      }
-      argument = words(now);
-      break;
-    default:
-      name = "stride";
-      for (std::int64_t& size : now) {
+      default:
         constexpr std::int64_t kSteps[] = {1, -1, 2, -2};
-        const std::int64_t by = kSteps[chooser_.below(4)];
-        const std::int64_t width = by < 0 ? -by : by;
-        size = (size + width - 1) / width;
-        add(fmt::format("{}", by));
-      }
-      break;
-  }
-  emit(fmt::format("{} %{} {}", name, x, argument.empty() ? "()" : argument), {now, t.dtype});
+        return draw.stride([&](std::int64_t) { return kSteps[chooser_.below(4)]; });
+    }
+  };
+  moved(x, drawn());
 }
 
 void ProgramDraw::gathered(int x) {
@@ -271,10 +255,8 @@ void ProgramDraw::gathered(int x) {
   if (shape.empty() || !chooser_.chance(1, 5)) return;
   // Gathers through views that no single view can express.
   longer(shape);
-  ProgramType seen = type(last());
-  std::ranges::reverse(seen.shape);
-  const int view = emit(fmt::format("reshape %{} {}", last(), words(seen.shape)), seen);
-  chooser_.chance(1, 2) ? unary(view) : joined(view, input_like(seen));
+  const int view = reversed(last());
+  chooser_.chance(1, 2) ? unary(view) : joined(view, input_like(type(view)));
 }
 
 void ProgramDraw::overwritten(int table) {
@@ -282,11 +264,9 @@ void ProgramDraw::overwritten(int table) {
   if (t.shape[0] == 0 || !chooser_.chance(1, 6)) return;
   const int read = last();
   const int now = emit(fmt::format("assign %{} %{}", table, operand(t)), t);
-  ProgramType first = t;
-  first.shape[0] = 1;
-  std::string keep = "0:1";
-  for (std::size_t i = 1; i < t.shape.size(); ++i) keep += fmt::format(",0:{}", t.shape[i]);
-  const int row = emit(fmt::format("shrink %{} {}", now, keep), first);
+  MovementOp first = ends_of(Kind::Shrink, t.shape);
+  first.ends[0].second = 1;
+  const int row = moved(now, first);
   const ProgramType all = type(read);
   const int beside = emit(fmt::format("reshape %{} {}", row, words(all.shape)), all);
   chooser_.chance(1, 2) ? joined(read, beside) : joined(beside, read);

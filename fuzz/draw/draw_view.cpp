@@ -1,89 +1,61 @@
 #include <algorithm>
-#include <functional>
+#include <ranges>
 
 #include "touchstone/fuzz/draw/draw_kernel.h"
 #include "touchstone/fuzz/judge/values.h"
+#include "touchstone/shapetracker/invert/movement_ops.h"
 
 namespace touchstone::fuzz {
 namespace {
 
 using Sizes = std::vector<std::int64_t>;
+using Kind = MovementOp::Kind;
 
-Shape as_shape(const Sizes& sizes) { return {sizes.begin(), sizes.end()}; }
-
-// A movement operation drawn in reverse: from the wanted shape to its operand's shape.
-using Step = std::function<ShapeTracker(const ShapeTracker&)>;
-
-Step step_permute(Chooser& chooser, Sizes& shape) {
-  const std::vector<int> order = chooser.order<int>(shape.size());
-  Sizes before(shape.size());
-  for (std::size_t i = 0; i < order.size(); ++i)
-    before[static_cast<std::size_t>(order[i])] = shape[i];
-  shape = before;
-  return [order](const ShapeTracker& st) { return st.permute(order); };
-}
-
-Step step_expand(Chooser& chooser, Sizes& shape) {
-  const Shape wanted = as_shape(shape);
-  for (std::int64_t& size : shape)
-    if (chooser.chance(1, 2)) size = 1;
-  return [wanted](const ShapeTracker& st) { return st.expand(wanted); };
-}
-
-Step step_pad(Chooser& chooser, Sizes& shape) {
-  Padding padding;
-  for (std::int64_t& size : shape) {
-    const std::int64_t before = chooser.between(0, std::min<std::int64_t>(size, 2));
-    const std::int64_t after = chooser.between(0, std::min<std::int64_t>(size - before, 2));
-    padding.emplace_back(before, after);
-    size -= before + after;
+// An operation that gives `shape`, which becomes its operand's.
+MovementOp op_before(Chooser& chooser, Sizes& shape) {
+  constexpr Kind kKinds[] = {Kind::Permute, Kind::Expand, Kind::Pad,
+                             Kind::Shrink,  Kind::Stride, Kind::Reshape};
+  MovementOp op{.kind = kKinds[chooser.below(6)], .shape = {shape.begin(), shape.end()}};
+  if (op.kind == Kind::Permute) {
+    op.order = chooser.order<int>(shape.size());
+    const Sizes wanted = shape;
+    for (std::size_t i = 0; i < wanted.size(); ++i)
+      shape[static_cast<std::size_t>(op.order[i])] = wanted[i];
+  } else if (op.kind == Kind::Reshape) {  // any factorisation of the element count, with some 1s
+    if (const std::int64_t elements = product(shape); elements > 0)
+      shape = chooser.factors(elements, 4);
+    else
+      shape.insert(shape.begin() + chooser.index(shape.size() + 1), 1);
+  } else {
+    for (std::int64_t& size : shape) {
+      if (op.kind == Kind::Expand) {
+        if (chooser.chance(1, 2)) size = 1;
+      } else if (op.kind == Kind::Stride) {
+        constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3};
+        op.steps.push_back(kSteps[chooser.below(5)]);
+        const std::int64_t by = std::abs(op.steps.back());
+        if (size > 0) size = (size - 1) * by + 1 + chooser.between(0, by - 1);
+      } else {
+        const bool pads = op.kind == Kind::Pad;
+        const std::int64_t a = chooser.between(0, pads ? std::min<std::int64_t>(size, 2) : 2);
+        const std::int64_t b = chooser.between(0, pads ? std::min<std::int64_t>(size - a, 2) : 1);
+        op.ends.emplace_back(a, pads ? b : a + size);
+        size += pads ? -a - b : a + b;
+      }
+    }
   }
-  return [padding](const ShapeTracker& st) { return st.pad(padding); };
-}
-
-Step step_shrink(Chooser& chooser, Sizes& shape) {
-  Mask keep;
-  for (std::int64_t& size : shape) {
-    const std::int64_t before = chooser.between(0, 2), after = chooser.between(0, 1);
-    keep.emplace_back(before, before + size);
-    size += before + after;
-  }
-  return [keep](const ShapeTracker& st) { return st.shrink(keep); };
-}
-
-Step step_stride(Chooser& chooser, Sizes& shape) {
-  std::vector<std::int64_t> steps;
-  for (std::int64_t& size : shape) {
-    constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3};
-    const std::int64_t step = kSteps[chooser.below(5)];
-    steps.push_back(step);
-    const std::int64_t magnitude = step < 0 ? -step : step;
-    if (size > 0) size = (size - 1) * magnitude + 1 + chooser.between(0, magnitude - 1);
-  }
-  return [steps](const ShapeTracker& st) { return st.stride(steps); };
-}
-
-// Any factorisation of the element count, with some 1s.
-Step step_reshape(Chooser& chooser, Sizes& shape) {
-  const Shape wanted = as_shape(shape);
-  if (const std::int64_t elements = product(shape); elements > 0)
-    shape = chooser.factors(elements, 4);
-  else
-    shape.insert(shape.begin() + chooser.index(shape.size() + 1), 1);
-  return [wanted](const ShapeTracker& st) { return st.reshape(wanted); };
+  return op;
 }
 
 }  // namespace
 
 ShapeTracker draw_view(Chooser& chooser, const std::vector<std::int64_t>& shape) {
-  constexpr Step (*kSteps[])(Chooser&, Sizes&) = {step_permute, step_expand, step_pad,
-                                                  step_shrink,  step_stride, step_reshape};
   Sizes base = shape;
-  std::vector<Step> steps;
+  std::vector<MovementOp> ops;  // last first
   for (std::uint64_t count = chooser.below(6); count > 0; --count)
-    if (product(base) < 4096) steps.push_back(kSteps[chooser.below(6)](chooser, base));
-  ShapeTracker st = ShapeTracker::contiguous(as_shape(base));
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) st = (*step)(st);
+    if (product(base) < 4096) ops.push_back(op_before(chooser, base));
+  ShapeTracker st = ShapeTracker::contiguous({base.begin(), base.end()});
+  for (const MovementOp& op : std::views::reverse(ops)) st = apply(st, op);
   return st;
 }
 

@@ -85,6 +85,9 @@ class ProgramDraw {
   // it.
   void broadcast(int x);
   void movement(int x);
+  int moved(int x, const MovementOp& op);
+  // In a shape of the same sizes, last first.
+  int reversed(int x);
   // Extends an axis by one element, 0, at one end.
   int lengthened(int x, std::size_t axis, bool front);
   // A value as a table, or as positions in one: inside, at the ends and outside, computed, and

@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <numeric>
 
+#include "touchstone/fuzz/index/movement_draw.h"
 #include "touchstone/fuzz/index/view_case.h"
 
 namespace touchstone::fuzz {
 namespace {
 
-using Sizes = std::vector<std::int64_t>;
+using Kind = MovementOp::Kind;
+using Sizes = MovementDraw::Sizes;
 
 class ChainDraw {
  public:
@@ -18,7 +20,7 @@ class ChainDraw {
     left_out_ = among_.empty() ? chooser_.below(1 << 14) : 0;
     std::int64_t length = chooser_.between(kind.least, kind.most);
     kind.dense ? draw_dense_base() : draw_base();
-    put(shape_);
+    case_.base = {shape_.begin(), shape_.end()};
     // Masks several axes, then reshapes.
     const bool masked_first = among_.empty() && chooser_.chance(1, 3);
     if (masked_first && length < 2) length = 2;
@@ -28,37 +30,15 @@ class ChainDraw {
       else
         step();
     }
-    return out_;
+    return case_.str();
   }
 
  private:
-  void put(std::int64_t number) { out_ += std::to_string(number); }
-  /// The list with each entry written by `write`, as "1,2"; "()" if empty.
-  template <class List, class Write>
-  void put_list(List& list, const Write& write) {
-    if (list.empty()) out_ += "()";
-    for (std::size_t i = 0; i < list.size(); ++i) {
-      if (i > 0) out_ += ',';
-      write(list[i]);
-    }
-  }
-  void put(const Sizes& list) {
-    put_list(list, [&](std::int64_t entry) { put(entry); });
-  }
-  void begin(std::string_view name) {
-    out_ += ' ';
-    out_ += name;
-    out_ += ' ';
-  }
+  void add(MovementOp op) { case_.ops.push_back(std::move(op)); }
   std::int64_t count() const {
     return std::accumulate(shape_.begin(), shape_.end(), std::int64_t{1}, std::multiplies<>());
   }
-  // The element count ignoring axes of size 0.
-  std::int64_t bulk() const {
-    std::int64_t n = 1;
-    for (const std::int64_t size : shape_) n *= std::max<std::int64_t>(size, 1);
-    return n;
-  }
+  std::int64_t bulk() const { return MovementDraw::bulk(shape_); }
   static constexpr std::int64_t kMost = 160;
 
   void draw_base() {
@@ -82,28 +62,27 @@ class ChainDraw {
     Strided s = draw_strides(chooser_.below(4), 0);
     const std::int64_t slack = static_cast<std::int64_t>(chooser_.below(3));
     shape_ = {s.high - s.low + 1 + slack};
-    put(shape_);
+    case_.base = {shape_[0]};
     for (int i = 0; i < views; ++i) {
       if (i > 0) s = draw_strides(chooser_.chance(1, 3) ? 1 : 4, count());
-      put_strided(s, i == 0 ? slack - s.low : place_of(s));
+      strided(s, i == 0 ? slack - s.low : place_of(s));
       if (chooser_.chance(3, 4)) pad();
       if (chooser_.chance(1, 16)) mask_all();
     }
-    return out_;
+    return case_.str();
   }
 
   // The same shape, fully masked.
   void mask_all() {
     if (shape_.empty()) return;
-    const std::int64_t* const axis = &shape_[chooser_.below(shape_.size())];
-    for (const bool shrinks : {true, false}) {
-      begin(shrinks ? "shrink" : "pad");
-      put_list(shape_, [&](const std::int64_t& size) {
-        put(0);
-        out_ += ':';
-        put((&size == axis) == shrinks ? 0 : size);
-      });
+    const std::size_t axis = chooser_.below(shape_.size());
+    MovementOp none{.kind = Kind::Shrink}, back{.kind = Kind::Pad};
+    for (std::size_t i = 0; i < shape_.size(); ++i) {
+      none.ends.emplace_back(0, i == axis ? 0 : shape_[i]);
+      back.ends.emplace_back(0, i == axis ? shape_[i] : 0);
     }
+    add(std::move(none));
+    add(std::move(back));
   }
 
   struct Strided {
@@ -147,14 +126,12 @@ class ChainDraw {
     return chooser_.between(0, count() - 1 - (s.high - s.low)) - s.low;
   }
 
-  void put_strided(const Strided& s, std::int64_t offset) {
+  void strided(const Strided& s, std::int64_t offset) {
     shape_ = s.shape;
-    begin("as_strided");
-    put(shape_);
-    out_ += ':';
-    put(s.strides);
-    out_ += ':';
-    put(offset);
+    add({.kind = Kind::AsStrided,
+         .shape = {s.shape.begin(), s.shape.end()},
+         .strides = {s.strides.begin(), s.strides.end()},
+         .offset = offset});
   }
 
   void step() {
@@ -172,65 +149,45 @@ class ChainDraw {
     (this->*kOps[out ? 0 : which])();
   }
 
-  void permute() {
-    const Sizes order = chooser_.order(shape_.size());
-    Sizes now;
-    for (const std::int64_t axis : order) now.push_back(shape_[static_cast<std::size_t>(axis)]);
-    shape_ = std::move(now);
-    begin("permute");
-    put(order);
-  }
+  void permute() { add(draw_.permute()); }
+
+  // An amount of up to 3 in half of the cases.
+  std::int64_t some() { return chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0; }
 
   void pad() {
-    begin("pad");
-    put_list(shape_, [&](std::int64_t& size) {
-      std::int64_t before = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
-      std::int64_t after = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
-      const std::int64_t old = size;
-      size += before + after;
-      if (bulk() > kMost) {
-        before = after = 0;
-        size = old;
-      }
-      put(before);
-      out_ += ':';
-      put(after);
-    });
+    add(draw_.ends(
+        Kind::Pad,
+        [&](std::int64_t) {
+          const std::int64_t before = some();
+          return std::pair{before, some()};
+        },
+        kMost));
   }
 
   void shrink() {
-    begin("shrink");
-    put_list(shape_, [&](std::int64_t& size) {
-      std::int64_t before = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
-      std::int64_t after = chooser_.chance(1, 2) ? chooser_.between(0, 3) : 0;
+    add(draw_.ends(Kind::Shrink, [&](std::int64_t size) {
+      const std::int64_t before = some(), after = some();
       const bool to_nothing = chooser_.chance(1, 16);
-      if (before + after > size - (to_nothing ? 0 : 1)) before = after = 0;
-      put(before);
-      out_ += ':';
-      put(size - after);
-      size -= before + after;
-    });
+      return before + after > size - (to_nothing ? 0 : 1)
+                 ? std::pair{std::int64_t{0}, std::int64_t{0}}
+                 : std::pair{before, after};
+    }));
   }
 
   void expand() {
-    for (std::int64_t& size : shape_) {
+    Sizes to = shape_;
+    for (std::int64_t& size : to) {
       if (size != 1 || chooser_.chance(1, 3)) continue;
       size = chooser_.between(2, 4);
       if (chooser_.chance(1, 20)) size = 0;
-      if (bulk() > kMost) size = 1;
+      if (MovementDraw::bulk(to) > kMost) size = 1;
     }
-    begin("expand");
-    put(shape_);
+    add(draw_.expand(std::move(to)));
   }
 
   void stride() {
-    begin("stride");
-    put_list(shape_, [&](std::int64_t& size) {
-      constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3, -3};
-      const std::int64_t by = kSteps[chooser_.below(6)], width = by < 0 ? -by : by;
-      size = (size + width - 1) / width;
-      put(by);
-    });
+    constexpr std::int64_t kSteps[] = {1, -1, 2, -2, 3, -3};
+    add(draw_.stride([&](std::int64_t) { return kSteps[chooser_.below(6)]; }));
   }
 
   // Any factorisation of the element count, with some 1s.
@@ -247,22 +204,21 @@ class ChainDraw {
       now.insert(now.begin() + at, bulk() > 60 ? 1 : chooser_.between(0, 3));
       if (chooser_.chance(1, 2)) std::ranges::reverse(now);
     }
-    shape_ = std::move(now);
-    begin("reshape");
-    put(shape_);
+    add(draw_.reshape(std::move(now)));
   }
 
   void as_strided() {
     if (count() == 0) return reshape();
     const Strided s = draw_strides(1, count());
-    put_strided(s, place_of(s));
+    strided(s, place_of(s));
   }
 
   Chooser& chooser_;
   std::uint64_t left_out_ = 0;  // two bits per operation; both set: this case omits it
   std::vector<MovementOp::Kind> among_;
   Sizes shape_;
-  std::string out_;
+  ViewCase case_;
+  MovementDraw draw_{chooser_, shape_};
 };
 
 }  // namespace
