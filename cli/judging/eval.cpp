@@ -42,8 +42,7 @@ int run_eval(const EvalOptions& options) {
   require_feasible(kernel,
                    {device.name() == "CPU" ? options.limits.seconds : 0, options.limits.megabytes},
                    Sampling::all());
-  HostArray output{concrete->dtype(), {}, {}};
-  for (const sint& size : concrete->shape()) output.shape.push_back(size.as_int());
+  HostArray output{concrete->dtype(), output_shape(kernel.judging, concrete), {}};
   output.bytes.resize(static_cast<std::size_t>(output.size()) * itemsize(output.dtype));
   const RunBuffers run(&output, inputs_of(kernel, options), device);
   const lazy::ExecutionTimer timer;

@@ -159,24 +159,22 @@ namespace {
 
 // The error in an output's shape; empty: none. Axes of size 1 carry no order, so a scalar may be
 // [], [1] or [1, 1].
-std::string unfit_shape(const LazyOpPtr& kernel, const HostArray& output) {
+std::string unfit_shape(const LazyOpPtr& kernel, const HostArray& output, const Judging& judging) {
+  if (!std::ranges::all_of(kernel->shape(), &sint::is_int)) return {};
   std::vector<std::int64_t> wanted, given = output.shape;
-  for (const sint& size : kernel->shape()) {
-    if (!size.is_int()) return {};
-    wanted.push_back(size.as_int());
-  }
-  const std::string why = fmt::format("the output has shape ({}), the kernel has ({})",
-                                      fmt::join(given, ", "), fmt::join(wanted, ", "));
+  for (const sint& size : kernel->shape()) wanted.push_back(size.as_int());
   std::erase(wanted, 1);
   std::erase(given, 1);
-  return wanted == given ? std::string() : why;
+  if (wanted == given) return {};
+  return fmt::format("the output has shape ({}), expected ({})", fmt::join(output.shape, ", "),
+                     fmt::join(output_shape(judging, kernel), ", "));
 }
 
 }  // namespace
 
 Verdict judge_arrays(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
                      const HostArray& output, const Judging& judging) {
-  if (const std::string why = unfit_shape(kernel, output); !why.empty())
+  if (const std::string why = unfit_shape(kernel, output, judging); !why.empty())
     return no_verdict(Outcome::Unusable, why);
   const RunBuffers run(&output, inputs);
   return judge(kernel, run.raw, *run.raw[0], judging);

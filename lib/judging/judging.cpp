@@ -234,15 +234,6 @@ std::string operands_of(const LazyOpPtr& kernel, std::span<Buffer* const> inputs
   return said.size() > kMostOperands ? std::string() : fmt::format("{}", fmt::join(said, ", "));
 }
 
-// The output's shape as the definition has it; without one, as the kernel has it.
-define::Sizes shape_of(const Judging& judging, const LazyOpPtr& kernel) {
-  if (has_formula(judging))
-    return define::parse(judging.definition, shapes_of(judging)).value.shape();
-  define::Sizes sizes;
-  for (const sint& size : kernel->shape()) sizes.push_back(size.as_int());
-  return sizes;
-}
-
 // Names the definition, its axes and the operands.
 void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel, const define::Sizes& shape,
                      std::span<Buffer* const> inputs, Verdict& failed) {
@@ -256,6 +247,14 @@ void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel, const defi
 
 bool has_formula(const Judging& judging) {
   return !judging.inputs.empty() || judging.definition.find('(') != std::string::npos;
+}
+
+define::Sizes output_shape(const Judging& judging, const LazyOpPtr& kernel) {
+  if (has_formula(judging))
+    return define::parse(judging.definition, shapes_of(judging)).value.shape();
+  define::Sizes sizes;
+  for (const sint& size : kernel->shape()) sizes.push_back(size.as_int());
+  return sizes;
 }
 
 std::vector<define::InputShape> shapes_of(const Judging& judging) {
@@ -325,7 +324,7 @@ Verdict judge(const LazyOpPtr& given, std::span<Buffer* const> inputs, const Buf
     found = in_forms(kernel, std::move(found), in, out, judging);
   if (passes(found)) return found;
   const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);
-  const define::Sizes shape = shape_of(judging, concrete);
+  const define::Sizes shape = output_shape(judging, concrete);
   add_cause(concrete, in, out, shape, judging, found);
   if (found.outcome == Outcome::Fail) say_in_words_of(judging, concrete, shape, in, found);
   return found;

@@ -49,6 +49,9 @@ struct Judging : ChosenProfile {
 bool has_formula(const Judging& judging);
 /// The shapes of the formula's inputs.
 std::vector<define::InputShape> shapes_of(const Judging& judging);
+/// The output's shape as the definition has it; without a formula, as the kernel has it, whose
+/// sizes are numbers.
+define::Sizes output_shape(const Judging& judging, const LazyOpPtr& kernel);
 
 struct KernelToJudge : KernelFile {
   Judging judging;

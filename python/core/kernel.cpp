@@ -70,12 +70,12 @@ Arrays arrays_of(const KernelFile& kernel, const std::vector<py::object>& inputs
   return out;
 }
 
-void add_output(const KernelFile& kernel, Arrays& to, py::handle output) {
+void add_output(const KernelToJudge& kernel, Arrays& to, py::handle output) {
   to.arrays[0] = std::make_unique<Borrowed>(output, "the output", kernel.ast->dtype());
-  const auto shape = sizes_of(kernel.ast);
-  if (without_ones(to.arrays[0]->shape()) != without_ones(shape))
-    throw BufferError(fmt::format("the output has shape {}, but the kernel stores {}",
-                                  text_of(to.arrays[0]->shape()), text_of(shape)));
+  if (without_ones(to.arrays[0]->shape()) != without_ones(sizes_of(kernel.ast)))
+    throw BufferError(fmt::format("the output has shape {}, expected {}",
+                                  text_of(to.arrays[0]->shape()),
+                                  text_of(output_shape(kernel.judging, kernel.ast))));
   to.buffers[0] = to.arrays[0]->buffer(host());
 }
 
@@ -87,7 +87,7 @@ std::vector<py::object> objects_of(const py::args& args) {
 
 Elements evaluated(const KernelToJudge& kernel, const py::args& inputs) {
   Arrays arrays = arrays_of(kernel, objects_of(inputs));
-  Elements out(kernel.ast->dtype(), sizes_of(kernel.ast));
+  Elements out(kernel.ast->dtype(), output_shape(kernel.judging, kernel.ast));
   {
     const Working working;
     static const std::shared_ptr<const void> elsewhere(&kernel, [](const void*) {});
@@ -244,7 +244,7 @@ void bind_verdict(py::module_& m) {
           [](const JudgedVerdict& v) -> py::object {
             return v.sampled ? py::object(py::str(v.sampled->str())) : py::none();
           },
-          "Which part was judged and what it may miss, in words; None if all elements were.")
+          "Which part was judged and what it may miss, in words; None if all elements were judged.")
       .def_readonly("wrong", &Verdict::wrong, "Number of illegal elements.")
       .def_readonly("weak", &Verdict::weak, "Number of elements with too many legal values.")
       .def_readonly("determined", &Verdict::determined, "Number of elements with one legal answer.")
@@ -341,7 +341,8 @@ void bind_kernel(py::module_& m) {
           "The kernel with its variables replaced by numbers, {name: value}.")
       .def_property_readonly(
           "shape",
-          [](const KernelToJudge& k) {
+          [](const KernelToJudge& k) -> py::tuple {
+            if (has_formula(k.judging)) return py::tuple(py::cast(output_shape(k.judging, k.ast)));
             py::tuple out(k.ast->shape().size());
             for (std::size_t i = 0; i < k.ast->shape().size(); ++i)
               out[i] = python_sint(k.ast->shape()[i]);

@@ -18,9 +18,11 @@ from __future__ import annotations
 import contextlib as _contextlib
 import contextvars as _contextvars
 import functools as _functools
+import re as _re
 import textwrap as _textwrap
 
 from ._core.kernel import Verdict, definitions as _definitions
+from . import kernel as _kernel
 from ._judging import LIBRARY, check_op
 
 __doc__ = (__doc__ or "") + _textwrap.fill(" ".join(_definitions), 120) + "\n"
@@ -62,7 +64,9 @@ def assert_legal(actual: object, op: object, *inputs: object, profile: str | Non
         op = getattr(op, "__name__", "function")
     else:
         verdict = check_op(actual, op, inputs, profile, attributes)
-    call = f"{op}({', '.join(['x'] * len(inputs) + [f'{k}={v!r}' for k, v in attributes.items()])})"
+    signature = (getattr(getattr(_kernel, op, None), "__doc__", None) or "").partition("\n\n")[2].partition("\n")[0]
+    names = [*_re.findall(r"(?<![=\w.-])[a-z]\w*(?=\??[,)])", signature), *["x"] * len(inputs)][:len(inputs)]
+    call = f"{op}({', '.join(names + [f'{k}={v!r}' for k, v in attributes.items()])})"
     for listener in [*_listeners, *(records.append for _, records in scopes)]:
         listener(Record(op, call, verdict))
     if not verdict.legal or verdict.suspicion or (verdict.status == "WEAK" and not weak_ok):

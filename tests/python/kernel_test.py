@@ -409,3 +409,11 @@ def test_a_formula_is_judged_alike_however_it_is_given():
         strict = k.check(kernel, inputs, right, "ieee")
         assert (strict.status, strict.profile_from) == ("FAIL", "named by the caller")
         assert " under library (the formula names library functions); " in str(k.check(kernel, inputs, (right + 1).astype("f4")))
+
+
+def test_a_formulas_output_has_the_users_shape():
+    for text, given, shape in (("softmax(x[2,3])", (2, 3), (2, 3)), ("mean(x[6])", 6, ()), ("x[6,6] @ x", (6, 6), (6, 6))):
+        kernel = k.Kernel.from_formula(text)
+        assert kernel.shape == k.eval(kernel, np.ones(given, "f4")).shape == shape
+    with pytest.raises(touchstone.BufferError, match=r"the output has shape \(3, 2\), expected \(2, 3\)"):
+        k.check(k.Kernel.from_formula("softmax(x[2,3])"), [np.ones((2, 3), "f4")], np.ones((3, 2), "f4"))
