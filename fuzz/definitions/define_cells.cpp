@@ -184,15 +184,12 @@ Arrays rope_call(const Call& call, const Arrays& x) {
 }
 
 const Definition kCells[] = {
-    {"rnn_cell", rnn_cell_call},
-    {"lstm_cell lstm_cell_c", lstm_cell_call},
-    {"gru_cell", gru_cell_call},
-    {"complex_mul", complex_mul_call},
-    {"complex_exp", complex_exp_call},
-    {"complex_abs", complex_abs_call},
-    {"complex_matmul", complex_matmul_call},
-    {"dft idft", dft_call},
-    {"rope", rope_call},
+    // clang-format off
+    {"rnn_cell", rnn_cell_call}, {"lstm_cell lstm_cell_c", lstm_cell_call},
+    {"gru_cell", gru_cell_call}, {"complex_mul", complex_mul_call},
+    {"complex_exp", complex_exp_call}, {"complex_abs", complex_abs_call},
+    {"complex_matmul", complex_matmul_call}, {"dft idft", dft_call}, {"rope", rope_call},
+    // clang-format on
 };
 
 }  // namespace

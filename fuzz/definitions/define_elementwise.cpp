@@ -27,7 +27,7 @@ Real clamped(Real x, Real low, Real high) {
 Real digamma_of(Real x) {
   if (x == 0) return -1 / x;
   if (x < 0 && (std::isinf(x) || std::floor(x) == x)) return std::numeric_limits<Real>::quiet_NaN();
-  if (x < 0) return digamma_of(1 - x) - kPi / std::tan(kPi * (x - std::floor(x)));
+  if (x < 0) return digamma_of(1 - x) - kPi / std::tan(kPi * (x - std::nearbyint(x)));
   Real sum = 0;
   for (; x < 24; ++x) sum -= 1 / x;
   const Real s = 1 / (x * x);
@@ -53,37 +53,21 @@ Real erfinv_of(Real x) {
   return std::copysign(y, x);
 }
 
+template <Real (*F)(Real)>
+Real by(Real x, const Call&) {
+  return F(x);
+}
 // clang-format off
 constexpr Curve kCurves[] = {
-    {"log10", [](Real x, const Call&) { return std::log10(x); }, 2},
-    {"erfc", [](Real x, const Call&) { return std::erfc(x); }},
-    {"asin", [](Real x, const Call&) { return std::asin(x); }},
-    {"acos", [](Real x, const Call&) { return std::acos(x); }},
-    {"atan", [](Real x, const Call&) { return std::atan(x); }},
-    {"cbrt", [](Real x, const Call&) { return std::cbrt(x); }},
-    {"lgamma", [](Real x, const Call&) { return std::lgamma(x); }},
-    {"digamma", [](Real x, const Call&) { return digamma_of(x); }},
-    {"erfinv", [](Real x, const Call&) { return erfinv_of(x); }},
-    {"exp", [](Real x, const Call&) { return std::exp(x); }},
-    {"exp2", [](Real x, const Call&) { return std::exp2(x); }, 1},
-    {"log", [](Real x, const Call&) { return std::log(x); }, 2},
-    {"log2", [](Real x, const Call&) { return std::log2(x); }, 1},
-    {"sin", [](Real x, const Call&) { return std::sin(x); }, 1},
-    {"cos", [](Real x, const Call&) { return std::cos(x); }},
-    {"tan", [](Real x, const Call&) { return std::tan(x); }},
-    {"sqrt", [](Real x, const Call&) { return std::sqrt(x); }, 1},
-    {"rsqrt", [](Real x, const Call&) { return 1 / std::sqrt(x); }, 2},
-    {"reciprocal", [](Real x, const Call&) { return 1 / x; }, 1},
-    {"sigmoid", [](Real x, const Call&) { return sigmoid_of(x); }},
-    {"tanh", [](Real x, const Call&) { return std::tanh(x); }},
-    {"expm1", [](Real x, const Call&) { return std::expm1(x); }},
-    {"log1p", [](Real x, const Call&) { return std::log1p(x); }},
-    {"sinh", [](Real x, const Call&) { return std::sinh(x); }},
-    {"cosh", [](Real x, const Call&) { return std::cosh(x); }},
-    {"asinh", [](Real x, const Call&) { return std::asinh(x); }},
-    {"acosh", [](Real x, const Call&) { return std::acosh(x); }},
-    {"atanh", [](Real x, const Call&) { return std::atanh(x); }},
-    {"erf", [](Real x, const Call&) { return std::erf(x); }, 16},
+    {"log10", by<log10l>, 2}, {"erfc", by<erfcl>}, {"asin", by<asinl>}, {"acos", by<acosl>},
+    {"atan", by<atanl>}, {"cbrt", by<cbrtl>}, {"lgamma", by<lgammal>}, {"digamma", by<digamma_of>},
+    {"erfinv", by<erfinv_of>}, {"exp", by<expl>}, {"exp2", by<exp2l>, 1}, {"log", by<logl>, 2},
+    {"log2", by<log2l>, 1}, {"sin", by<sinl>, 1}, {"cos", by<cosl>}, {"tan", by<tanl>},
+    {"sqrt", by<sqrtl>, 1}, {"rsqrt", [](Real x, const Call&) { return 1 / std::sqrt(x); }, 2},
+    {"reciprocal", [](Real x, const Call&) { return 1 / x; }, 1}, {"sigmoid", by<sigmoid_of>},
+    {"tanh", by<tanhl>}, {"expm1", by<expm1l>}, {"log1p", by<log1pl>}, {"sinh", by<sinhl>},
+    {"cosh", by<coshl>}, {"asinh", by<asinhl>}, {"acosh", by<acoshl>}, {"atanh", by<atanhl>},
+    {"erf", by<erfl>, 16},
     {"gelu", [](Real x, const Call& call) {
        if (call.arg("form") == "erf") return x / 2 * (1 + std::erf(x / std::sqrt(Real{2})));
        return x / 2 * (1 + std::tanh(std::sqrt(2 / kPi) * (x + Real{0.044715} * x * x * x)));
@@ -91,7 +75,7 @@ constexpr Curve kCurves[] = {
     {"quick_gelu", [](Real x, const Call&) { return x * sigmoid_of(Real{1.702} * x); }},
     {"silu", [](Real x, const Call&) { return x * sigmoid_of(x); }},
     {"mish", [](Real x, const Call&) { return x * std::tanh(softplus_of(x)); }},
-    {"softplus", [](Real x, const Call&) { return softplus_of(x); }},
+    {"softplus", by<softplus_of>},
     {"log_sigmoid", [](Real x, const Call&) { return -softplus_of(-x); }},
     {"softsign", [](Real x, const Call&) { return x / (1 + std::fabs(x)); }},
     {"elu", [](Real x, const Call& call) { return x < 0 ? Real{call.real("alpha", 1)} * std::expm1(x) : x; }},
@@ -136,16 +120,17 @@ struct Exact {
   Near (*f)(const Near& x, DType dtype);
   bool gives_bool = false;
 };
+template <Real (*F)(Real)>
+Near exactly(const Near& x, DType) {
+  return F(x.v);
+}
 // clang-format off
 constexpr Exact kExacts[] = {
     {"neg", [](const Near& x, DType t) { return is_bool(t) ? Near(1 - x.v) : -x; }},
     {"relu", [](const Near& x, DType) { return x.v < 0 ? Near(0) : x; }},
-    {"abs", [](const Near& x, DType) { return Near(std::fabs(x.v)); }},
     {"square", [](const Near& x, DType t) { return is_float(t) ? x * x : modular(x, x, std::multiplies<>()); }},
-    {"floor", [](const Near& x, DType) { return Near(std::floor(x.v)); }},
-    {"ceil", [](const Near& x, DType) { return Near(std::ceil(x.v)); }},
-    {"trunc", [](const Near& x, DType) { return Near(std::trunc(x.v)); }},
-    {"round", [](const Near& x, DType) { return Near(std::nearbyint(x.v)); }},
+    {"abs", exactly<fabsl>}, {"floor", exactly<floorl>}, {"ceil", exactly<ceill>},
+    {"trunc", exactly<truncl>}, {"round", exactly<nearbyintl>},
     {"sign", [](const Near& x, DType) { return std::isnan(x.v) ? x : Near(static_cast<Real>((x.v > 0) - (x.v < 0))); }},
     {"isnan", [](const Near& x, DType) { return Near(std::isnan(x.v)); }, true},
     {"isinf", [](const Near& x, DType) { return Near(std::isinf(x.v)); }, true},
@@ -199,25 +184,31 @@ struct Pair {
   Near (*f)(const Near& a, const Near& b, DType t);
   bool gives_bool = false, needs_real = false;
 };
+template <class F>
+Near computed(const Near& a, const Near& b, DType t) {
+  return is_float(t) ? F()(a, b) : modular(a, b, F());
+}
+template <class F>
+Near compared(const Near& a, const Near& b, DType) {
+  return Near(F()(a.v, b.v));
+}
+template <Real (*F)(Real, Real)>
+Near rounded_by(const Near& a, const Near& b, DType) {
+  return rounded(F(a.v, b.v), 0, 4);
+}
 // clang-format off
 constexpr Pair kPairs[] = {
-    {"operator+", [](const Near& a, const Near& b, DType t) { return is_float(t) ? a + b : modular(a, b, std::plus<>()); }},
-    {"operator-", [](const Near& a, const Near& b, DType t) { return is_float(t) ? a - b : modular(a, b, std::minus<>()); }},
-    {"operator*", [](const Near& a, const Near& b, DType t) { return is_float(t) ? a * b : modular(a, b, std::multiplies<>()); }},
-    {"operator/", quotient},
-    {"operator<", [](const Near& a, const Near& b, DType) { return Near(a.v < b.v); }, true},
-    {"operator<=", [](const Near& a, const Near& b, DType) { return Near(a.v <= b.v); }, true},
-    {"operator>", [](const Near& a, const Near& b, DType) { return Near(a.v > b.v); }, true},
-    {"operator>=", [](const Near& a, const Near& b, DType) { return Near(a.v >= b.v); }, true},
-    {"operator==", [](const Near& a, const Near& b, DType) { return Near(a.v == b.v); }, true},
-    {"operator!=", [](const Near& a, const Near& b, DType) { return Near(a.v != b.v); }, true},
+    {"operator+", computed<std::plus<>>}, {"operator-", computed<std::minus<>>},
+    {"operator*", computed<std::multiplies<>>}, {"operator/", quotient},
+    {"operator<", compared<std::less<>>, true}, {"operator<=", compared<std::less_equal<>>, true},
+    {"operator>", compared<std::greater<>>, true}, {"operator>=", compared<std::greater_equal<>>, true},
+    {"operator==", compared<std::equal_to<>>, true}, {"operator!=", compared<std::not_equal_to<>>, true},
     {"maximum", [](const Near& a, const Near& b, DType) { return larger(a, b); }},
     {"minimum", [](const Near& a, const Near& b, DType) { return smaller_of(a, b); }},
     {"mod", remainder_of},
     {"operator^", [](const Near& a, const Near& b, DType) { return modular(a, b, std::bit_xor<>()); }},
     {"pow", power_of},
-    {"atan2", [](const Near& a, const Near& b, DType) { return rounded(std::atan2(a.v, b.v), 0, 4); }, false, true},
-    {"hypot", [](const Near& a, const Near& b, DType) { return rounded(std::hypot(a.v, b.v), 0, 4); }, false, true},
+    {"atan2", rounded_by<atan2l>, false, true}, {"hypot", rounded_by<hypotl>, false, true},
 };
 // clang-format on
 
@@ -338,23 +329,16 @@ Arrays cast_as(const Call&, const Arrays& x) {
 }
 // clang-format off
 const Definition kOthers[] = {
-    {"where", where_of},
-    {"clamp", clamp_of},
+    {"where", where_of}, {"clamp", clamp_of}, {"pow_int", pow_int}, {"pow_real", pow_real},
+    {"bitcast", bitcast_of}, {"sequential", sequential_of},
     {"relu6", [](const Call&, const Arrays& x) -> Arrays {
        return {made(type_with("6", x[0].dtype), x[0].shape, [&](const Sizes& at) { return smaller_of(larger(x[0][at], 0), 6); })};
      }},
-    {"pow_int", pow_int},
-    {"pow_real", pow_real},
     {"cast", [](const Call& call, const Arrays& x) -> Arrays { return {cast_to(parse_dtype(call.required("to")), x[0])}; }},
-    {"half", cast_as<DType::Float16>},
-    {"float_", cast_as<DType::Float32>},
-    {"double_", cast_as<DType::Float64>},
-    {"int_", cast_as<DType::Int32>},
-    {"long_", cast_as<DType::Int64>},
-    {"bool_", cast_as<DType::Bool>},
-    {"bitcast", bitcast_of},
+    {"half", cast_as<DType::Float16>}, {"float_", cast_as<DType::Float32>},
+    {"double_", cast_as<DType::Float64>}, {"int_", cast_as<DType::Int32>},
+    {"long_", cast_as<DType::Int64>}, {"bool_", cast_as<DType::Bool>},
     {"contiguous clone detach to to_ shard shard_like shard_", [](const Call&, const Arrays& x) -> Arrays { return {x[0]}; }},
-    {"sequential", sequential_of},
 };
 // clang-format on
 

@@ -334,16 +334,14 @@ Arrays interpolate_call(const Call& call, const Arrays& x) {
 }
 
 const Definition kWindowRows[] = {
-    {"pool", pool_call},
-    {"max_pool max_pool2d", pooled<true>},
-    {"avg_pool avg_pool2d", pooled<false>},
-    {"conv conv1d conv2d conv3d Conv1d Conv2d", conv_call},
+    // clang-format off
+    {"pool", pool_call}, {"max_pool max_pool2d", pooled<true>},
+    {"avg_pool avg_pool2d", pooled<false>}, {"conv conv1d conv2d conv3d Conv1d Conv2d", conv_call},
     {"conv_transpose ConvTranspose1d ConvTranspose2d", conv_transpose_call},
-    {"interpolate bicubic", interpolate_call},
-    {"max_pool_index", max_pool_index_call},
+    {"interpolate bicubic", interpolate_call}, {"max_pool_index", max_pool_index_call},
     {"adaptive_avg_pool", adaptive_pool_call<false>},
-    {"adaptive_max_pool", adaptive_pool_call<true>},
-    {"lp_pool", lp_pool_call},
+    {"adaptive_max_pool", adaptive_pool_call<true>}, {"lp_pool", lp_pool_call},
+    // clang-format on
     {"im2col", im2col_call},
     {"col2im", col2im_call},
 };

@@ -23,30 +23,16 @@ std::optional<Language> guess_language(std::string_view text) {
   };
   // A text with one of these is most likely in this language.
   static constexpr Sign kSigns[] = {
-      {"affine_map<", Language::Mlir},
-      {"affine_set<", Language::Mlir},
-      {"memref<", Language::Mlir},
-      {" floordiv ", Language::Mlir},
-      {" ceildiv ", Language::Mlir},
-      {"FloorDiv(", Language::Sympy},
-      {"ModularIndexing(", Language::Sympy},
-      {"Mod(", Language::Sympy},
-      {"Piecewise(", Language::Sympy},
-      {"Swizzle<", Language::Cute},
-      {"T.floor", Language::Tvm},
-      {"T.trunc", Language::Tvm},
-      {"T.min(", Language::Tvm},
-      {"T.max(", Language::Tvm},
-      {"floormod(", Language::Tvm},
-      {"truncmod(", Language::Tvm},
-      {"if_then_else(", Language::Tvm},
-      {"&&", Language::C},
-      {"||", Language::C},
-      {" ? ", Language::C},
-      {"threadIdx.", Language::C},
-      {"blockIdx.", Language::C},
-      {"=1 -> (", Language::Triton},
-      {"} : ", Language::Isl},
+      // clang-format off
+      {"affine_map<", Language::Mlir}, {"affine_set<", Language::Mlir}, {"memref<", Language::Mlir},
+      {" floordiv ", Language::Mlir}, {" ceildiv ", Language::Mlir}, {"FloorDiv(", Language::Sympy},
+      {"ModularIndexing(", Language::Sympy}, {"Mod(", Language::Sympy},
+      {"Piecewise(", Language::Sympy}, {"Swizzle<", Language::Cute}, {"T.floor", Language::Tvm},
+      {"T.trunc", Language::Tvm}, {"T.min(", Language::Tvm}, {"T.max(", Language::Tvm},
+      {"floormod(", Language::Tvm}, {"truncmod(", Language::Tvm}, {"if_then_else(", Language::Tvm},
+      {"&&", Language::C}, {"||", Language::C}, {" ? ", Language::C}, {"threadIdx.", Language::C},
+      {"blockIdx.", Language::C}, {"=1 -> (", Language::Triton}, {"} : ", Language::Isl},
+      // clang-format on
   };
   if (text.starts_with("(") && text.find("):(") != text.npos &&
       text.find_first_not_of("()0123456789_,: ") == text.npos)
