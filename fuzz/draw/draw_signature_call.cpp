@@ -24,7 +24,7 @@ struct Signature {
 constexpr Signature kSignatures[] = {
     {"neg relu abs square floor ceil trunc round sign isnan isinf isfinite logical_not half float_ double_ int_ long_ bool_ "
      "contiguous clone detach to to_ relu6 nonzero shard shard_like shard_ exp exp2 log log2 sin cos tan sqrt rsqrt "
-     "reciprocal sigmoid tanh expm1 log1p sinh cosh asinh acosh atanh erf erfc log10 asin acos atan cbrt quick_gelu silu mish softplus log_sigmoid "
+     "reciprocal sigmoid tanh expm1 log1p sinh cosh asinh acosh atanh erf erfc log10 asin acos atan cbrt lgamma digamma erfinv quick_gelu silu mish softplus log_sigmoid "
      "softsign selu hardsigmoid hardswish", "(x)", 'A', "*"},
     {"sequential Dropout", "(x)", 'F', "*"},
     {"gelu", "(x, form=tanh)", 'A', "*"},

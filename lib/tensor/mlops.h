@@ -49,7 +49,10 @@ enum class Unary : std::uint8_t {
   Asin,
   Acos,
   Atan,
-  Cbrt
+  Cbrt,
+  Lgamma,
+  Digamma,
+  Erfinv
 };
 enum class Binary : std::uint8_t { Add, Sub, Mul, Div, Max, Atan2, Hypot };
 

@@ -55,8 +55,19 @@ Tensor near_zero(T x, int most) { return x.clamp(-most, most); }
 // tie.
 Tensor share(T x, T y) { return sub(like(x, 1), add(less(x, y), mul(equal(x, y), like(x, 0.5)))); }
 
+// The derivative of digamma: by the recurrence to z = y + 8, where an asymptotic series holds; left
+// of 1/2 by the reflection.
+Tensor trigamma(T x) {
+  const Tensor left = x < 0.5, y = Tensor::where(left, 1 - x, x);
+  const Tensor z = (y + 8).reciprocal(), s = z * z;
+  Tensor sum = z + s * 0.5 + z * s * (1.0 / 6 - s * (1.0 / 30 - s * (1.0 / 42 - s * (1.0 / 30))));
+  for (int i = 0; i < 8; ++i) sum = sum + (y + i).square().reciprocal();
+  const Tensor sine = ((x - x.round()) * std::numbers::pi).sin();
+  return Tensor::where(left, (sine.reciprocal() * std::numbers::pi).square() - sum, sum);
+}
+
 // clang-format off
-constexpr std::array<UnaryRule, 33> kUnary = {{
+constexpr std::array<UnaryRule, 36> kUnary = {{
     {Unary::Neg,     "neg",     [](P x) { return neg(x); },
      [](T g, T, T) { return neg(g); }},
     {Unary::Sin,     "sin",     [](P x) { return LazyBuffer::e(Op::Sin, {x}); },
@@ -125,6 +136,10 @@ constexpr std::array<UnaryRule, 33> kUnary = {{
     {Unary::Acos,    "acos",    call<NamedFunction::Acos>,  [](T g, T x, T) { return -g * ((1 - x) * (x + 1)).rsqrt(); }},
     {Unary::Atan,    "atan",    call<NamedFunction::Atan>,  [](T g, T x, T) { return g / (x * x + 1); }},
     {Unary::Cbrt,    "cbrt",    call<NamedFunction::Cbrt>,  [](T g, T, T out) { return g / (out * out * 3); }},
+    {Unary::Lgamma,  "lgamma",  call<NamedFunction::Lgamma>,  [](T g, T x, T) { return g * x.digamma(); }},
+    {Unary::Digamma, "digamma", call<NamedFunction::Digamma>, [](T g, T x, T) { return g * trigamma(x); }},
+    {Unary::Erfinv,  "erfinv",  call<NamedFunction::Erfinv>,
+     [](T g, T, T out) { return g * out.square().exp() * (std::sqrt(std::numbers::pi) / 2); }},
 }};
 
 constexpr std::array<BinaryRule, 7> kBinary = {{

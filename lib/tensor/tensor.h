@@ -298,6 +298,9 @@ class Tensor {
   Tensor acos() const;
   Tensor atan() const;
   Tensor cbrt() const;
+  Tensor lgamma() const;   // log |gamma(x)|
+  Tensor digamma() const;  // its derivative; NaN at -1, -2, ...
+  Tensor erfinv() const;   // inverse of erf
   Tensor abs() const;
   Tensor square() const;
   Tensor pow(int exponent) const;               // as pow(Tensor, Number)

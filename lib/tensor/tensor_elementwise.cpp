@@ -153,6 +153,9 @@ Tensor Tensor::asinh() const { return unary(Unary::Asinh, *this); }
 Tensor Tensor::acosh() const { return unary(Unary::Acosh, *this); }
 Tensor Tensor::atanh() const { return unary(Unary::Atanh, *this); }
 Tensor Tensor::cbrt() const { return unary(Unary::Cbrt, *this); }
+Tensor Tensor::lgamma() const { return unary(Unary::Lgamma, *this); }
+Tensor Tensor::digamma() const { return unary(Unary::Digamma, *this); }
+Tensor Tensor::erfinv() const { return unary(Unary::Erfinv, *this); }
 Tensor Tensor::softplus() const { return unary(Unary::Softplus, *this); }
 Tensor Tensor::silu() const { return unary(Unary::Silu, *this); }
 Tensor Tensor::gelu(GeluForm form) const {

@@ -52,7 +52,8 @@ constexpr std::string_view kEdges =
 
 constexpr std::string_view kOfOneNumber =
     "neg,exp,exp2,log,log2,sin,cos,tan,sqrt,rsqrt,reciprocal,relu,sigmoid,tanh,expm1,log1p,"
-    "erfc,log10,asin,acos,atan,cbrt,sinh,cosh,asinh,acosh,atanh,erf,gelu,gelu "
+    "erfc,log10,asin,acos,atan,cbrt,lgamma,digamma,erfinv,sinh,cosh,asinh,acosh,atanh,erf,gelu,"
+    "gelu "
     "form=erf,quick_gelu,silu,mish,softplus,"
     "log_sigmoid,softsign,elu,elu alpha=0.5,celu,celu alpha=0.7,selu,leaky_relu,relu6,"
     "hardtanh,hardsigmoid,hardswish,abs,square,pow_int exponent=5,pow_int exponent=-2,"
