@@ -256,7 +256,7 @@ void require_form(std::string_view name) {
   const std::vector<std::string_view> names(known.begin(), known.end());
   if (!known.contains(name))
     throw ParseError(fmt::format("there is no form '{}'{}; known: {}", name,
-                                 did_you_mean(name, names), fmt::join(names, ", ")));
+                                 did_you_mean(name, names), fmt::join(names, "; ")));
 }
 
 LazyOpPtr in_stages(std::string_view text, std::span<const InputShape> shapes,

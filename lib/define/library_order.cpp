@@ -32,8 +32,8 @@ Array numbers_only(const Array& x) {
   return is_float(x.dtype()) ? where(is_number(x), x, least(x)) : x;
 }
 
-// Of rows: `op`, MAX or ADD, of the elements up to each place: of the blocks of some sqrt(n)
-// elements before, and within the block.
+// `op` (MAX or ADD) of each row's elements up to each place: over the blocks of about sqrt(n)
+// elements before it, then within its block.
 Array running(const Array& rows, Op op) {
   const std::int64_t n = rows.size(-1);
   if (n == 0) return rows;

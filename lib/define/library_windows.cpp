@@ -381,6 +381,7 @@ Array local_response_norm(const Array& x, std::int64_t size, const Array& alpha,
   require_float(x, "local_response_norm");
   require_rank(x, 2, "local_response_norm", "x");
   require_positive({size}, "local_response_norm: size");
+  if (x.size(1) == 0) return x;
   Pairs around(x.shape().size());
   around.back() = {size / 2, (size - 1) / 2};  // after the transpose
   const Array squares = transpose(x * x, 1, -1).pad(around);
