@@ -197,7 +197,7 @@ Verb certify_verb(CLI::App& app) {
                "and MPFR. The file records what was checked; the same command continues.");
   v->add_option(
        "op", o.op,
-       "exp2, log2, sin, sqrt or recip; of a device, backend or --outputs also exp, tanh, ...")
+       "exp2, log2, sin, sqrt or recip; with --device, --backend or --outputs also exp, tanh, ...")
       ->required();
   v->add_option("dtype", o.dtype, "float32, float16 or bfloat16")->required();
   v->add_option(
