@@ -152,8 +152,11 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error,
                        help_of(app, app));
   }
   std::string why = error.what();
-  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    why = unknown_words(app, verb, app.remaining(true));
+  const std::vector<std::string> left = app.remaining(true);
+  // The value of an unknown option counts as another argument, which may exclude a known option.
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr ||
+      std::ranges::any_of(left, [](const std::string& w) { return w.starts_with("--"); })) {
+    why = unknown_words(app, verb, left);
   } else if (constexpr std::string_view kPrefix = "Could not convert: ";
              why.starts_with(kPrefix)) {  // "--seed = abc"
     const std::size_t equals = why.find(" = ");

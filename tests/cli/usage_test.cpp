@@ -46,6 +46,7 @@ TEST_F(CliUsage, WordsThatAreUnknownAreNamedWithTheNearest) {
       {"", "no verb given, as in `touchstone demo`"},
       {"--colour always view 2,3", "no option '--colour'; did you mean '--color'?"},
       {"check --profil x", "no option '--profil'; did you mean '--profile'?; `touchstone check"},
+      {"blame --op 'exp(x[2])' --out y.npy", "no option '--out'"},
       {"simplify x --vra=x=0..3", "no option '--vra'; did you mean '--var'?"},
       {"view 2,3 --zzzzzzzzzz", "no option '--zzzzzzzzzz'; `touchstone view --help`"},
       {"check a b", "unexpected argument 'b'"},
