@@ -111,15 +111,18 @@ class Prover : StepReader {
   void read(int i, const LinearStep& step) {
     switch (step.kind) {
       case StepKind::Loop:
-        node(i) = counter(i, step);
-        return assumed_.push_back(symbolic::lt(node(i), node(step.src[1])));
-      case StepKind::EndLoop: return assumed_.pop_back();
+        open_.push_back(assumed_.size());
+        return bound(i, node(step.src[0]), node(step.src[1]));
+      case StepKind::EndLoop: assumed_.resize(open_.back()); return open_.pop_back();
       case StepKind::Const:
         if (step.dtype == DType::Int64)
           node(i) = Node(static_cast<std::int64_t>(std::get<Scalar>(step.arg).bits()));
         return;
       case StepKind::DefineVar: node(i) = parameter(std::get<std::string>(step.arg)); return;
-      case StepKind::Index: node(i) = index(step); return;
+      case StepKind::Index:
+        if (const int size = size_of_digit(step); size != -1) return bound(i, 0, node(size));
+        node(i) = index(step);
+        return;
       default:  // a value loaded from memory
         if (is_integer(step.dtype) || is_bool(step.dtype))
           node(i) = symbolic::variable(fmt::format("x{}", i), std::nullopt, std::nullopt);
@@ -132,14 +135,60 @@ class Prover : StepReader {
                                      : symbolic::variable(name, std::nullopt, std::nullopt);
   }
 
-  Node counter(int loop, const LinearStep& step) {
+  // A new variable, or several, for a value in [begin, end).
+  void bound(int i, Node begin, Node end) {
+    node(i) = counter(i, begin, end);
+    if (uop(i).kind != StepKind::Loop || !is_only_divided(i))
+      assumed_.push_back(symbolic::lt(node(i), end));
+  }
+
+  static bool divides(const LinearStep& step) {
+    const IndexOp* const op = std::get_if<IndexOp>(&step.arg);
+    return op != nullptr && (*op == IndexOp::Div || *op == IndexOp::Mod);
+  }
+
+  // True for a counter that is used by size_of_digit alone.
+  bool is_only_divided(int loop) const {
+    return radix_of(loop).empty() && std::ranges::none_of(kernel_.steps, [&](const LinearStep& s) {
+             return s.kind != StepKind::EndLoop && std::ranges::find(s.src, loop) != s.src.end() &&
+                    (!divides(s) || s.src[1] == loop);
+           });
+  }
+
+  Node counter(int step, Node begin, Node end) {
     const std::string name = fmt::format("c{}", counters_++);
-    if (const std::vector<std::int64_t> radix = radix_of(loop); !radix.empty())
-      return in_digits(name, radix, step);
-    const auto begin = node(step.src[0]).min();
-    const auto end = node(step.src[1]).max();
-    if (begin && end && *end - 1 < *begin) return symbolic::variable(name, *begin, *begin);
-    return symbolic::variable(name, begin, end ? std::optional(*end - 1) : std::nullopt);
+    if (const std::vector<std::int64_t> radix = radix_of(step); !radix.empty())
+      return in_digits(name, radix, begin, end);
+    const auto least = begin.min(), most = end.max();
+    if (least && most && *most - 1 < *least) return symbolic::variable(name, *least, *least);
+    return symbolic::variable(name, least, most ? std::optional(*most - 1) : std::nullopt);
+  }
+
+  // The size of a digit of a merged loop's counter c whose divisors are not all constant: s of
+  // c / u % s if s is a factor of the loop's end; also of c / u if the end is u * s. In the loop
+  // its end is positive, hence no factor is 0. -1: none.
+  int size_of_digit(const LinearStep& step) {
+    if (!divides(step)) return -1;
+    const bool rest = std::get<IndexOp>(step.arg) == IndexOp::Mod;
+    const LinearStep& quotient = rest ? uop(step.src[0]) : step;
+    const bool divided = divides(quotient) && std::get<IndexOp>(quotient.arg) == IndexOp::Div;
+    const int loop = divided ? quotient.src[0] : step.src[0];
+    const int unit = divided ? quotient.src[1] : -1;
+    if (uop(loop).kind != StepKind::Loop || number(uop(loop).src[0]) != 0 ||
+        !radix_of(loop).empty() || (unit != -1 && node(unit).min().value_or(-1) < 0))
+      return -1;
+    const int end = uop(loop).src[1];
+    for (int left = end; left != -1;) {
+      const LinearStep& l = uop(left);
+      const IndexOp* const op = std::get_if<IndexOp>(&l.arg);
+      const bool product = op != nullptr && *op == IndexOp::Mul;
+      const int factor = product ? l.src[1] : left;
+      left = product ? l.src[0] : -1;
+      if (node(factor).min().value_or(-1) >= 0 &&
+          (rest ? factor == step.src[1] : node(unit) * node(factor) == node(end)))
+        return factor;
+    }
+    return -1;
   }
 
   // The divisors of a counter, if each divides the next.
@@ -165,11 +214,11 @@ class Prover : StepReader {
 
   // Writes a counter that starts at 0 as the sum of its digits, so that its quotients are sums of
   // some of them.
-  Node in_digits(const std::string& name, const std::vector<std::int64_t>& radix,
-                 const LinearStep& step) {
-    const auto end = node(step.src[1]).max();
-    if (node(step.src[0]).constant() != 0 || !end || *end < 1)
-      return symbolic::variable(name, node(step.src[0]).min(), std::nullopt);
+  Node in_digits(const std::string& name, const std::vector<std::int64_t>& radix, Node begin,
+                 Node after) {
+    const auto end = after.max();
+    if (begin.constant() != 0 || !end || *end < 1)
+      return symbolic::variable(name, begin.min(), std::nullopt);
     Node sum = 0;
     std::int64_t unit = 1;
     for (std::size_t i = 0; i <= radix.size(); ++i) {
@@ -217,6 +266,7 @@ class Prover : StepReader {
   std::span<const Node> variables_;
   std::vector<Node> nodes_;  // of int64 steps
   std::vector<Node> assumed_;
+  std::vector<std::size_t> open_;  // for each open loop: the facts before it
   int counters_ = 0;
 };
 

@@ -58,13 +58,16 @@ std::vector<int> loops_of_grid(const LinearKernel& kernel) {
 
 class Mapper : StepWriter {
  public:
-  Mapper(const LinearKernel& kernel, const GridOpts& opts) : StepWriter(kernel), opts_(opts) {}
+  /// Merges at most that many loops.
+  Mapper(const LinearKernel& kernel, const GridOpts& opts, std::size_t most)
+      : StepWriter(kernel), opts_(opts), most_(most) {}
 
   GridKernel run() {
     GridKernel grid;
     grid.opts = opts_;
     grid.linear = kernel_;
-    const std::vector<int> loops = loops_of_grid(kernel_);
+    std::vector<int> loops = loops_of_grid(kernel_);
+    loops.resize(std::min(loops.size(), most_));
     int i = 0;
     const int first = loops.empty() ? static_cast<int>(kernel_.steps.size()) : loops[0];
     for (; i < first; ++i) copy_once(i);
@@ -205,6 +208,7 @@ class Mapper : StepWriter {
   }
 
   GridOpts opts_;
+  std::size_t most_;
   std::optional<std::int64_t> iterations_;
   int vector_ = -1;
 };
@@ -324,9 +328,9 @@ GridOpts parse_grid_opts(std::string_view text) {
 }
 
 GridKernel map_to_grid(const LinearKernel& kernel, const GridOpts& opts,
-                       std::span<const symbolic::Node> variables) {
+                       std::span<const symbolic::Node> variables, std::size_t most) {
   check(opts);
-  GridKernel grid = Mapper(kernel, opts).run();
+  GridKernel grid = Mapper(kernel, opts, most).run();
   verify(grid.linear);
   grid.linear = guarded(std::move(grid.linear), variables);
   share_in_teams(grid);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,11 +81,12 @@ inline constexpr std::int64_t kScratchHead = 16;  // words
 /// of which counts blocks and is 0 before and after each launch, then its shared arrays.
 std::int64_t scratch_bytes(const GridKernel& grid);
 
-/// Merges the loops around the kernel's store, as far as nothing is summed before them. Throws
-/// AstError naming an opt that does not fit and why; for teams also if a thread could read an
-/// element before another has written it, or two could write the same one. Every access of the
-/// result is proved in bounds or guarded (bounds_proof.h).
+/// Merges the loops around the kernel's store, as far as nothing is summed before them, and at most
+/// so many of them. Throws AstError naming an opt that does not fit and why; for teams also if a
+/// thread could read an element before another has written it, or two could write the same one.
+/// Every access of the result is proved in bounds or guarded (bounds_proof.h).
 GridKernel map_to_grid(const LinearKernel& kernel, const GridOpts& opts,
-                       std::span<const symbolic::Node> variables = {});
+                       std::span<const symbolic::Node> variables = {},
+                       std::size_t most = std::numeric_limits<std::size_t>::max());
 
 }  // namespace touchstone::cuda

@@ -138,12 +138,13 @@ Way drawn_way(const LazyOpPtr& kernel, std::uint64_t seed) {
   return way;
 }
 
-GridKernel made(const LazyOpPtr& kernel, CodegenOptions codegen, const GridOpts& grid) {
+GridKernel made(const LazyOpPtr& kernel, CodegenOptions codegen, const GridOpts& grid,
+                std::size_t merged = std::numeric_limits<std::size_t>::max()) {
   codegen.keep_values = false;  // the grid splits the output loops
   const Opt* const sums = codegen.opts ? find(*codegen.opts, OptKind::Sums) : nullptr;
   if (sums != nullptr && !codegen::rounds_are_whole(axes_of_opts(kernel, codegen), sums->args[0]))
     throw AstError("threads must share a sum by whole rounds of its innermost axis");
-  return map_to_grid(linearize(kernel, codegen), grid, variables_of(kernel));
+  return map_to_grid(linearize(kernel, codegen), grid, variables_of(kernel), merged);
 }
 
 }  // namespace
@@ -165,7 +166,7 @@ GridKernel lay_out(const LazyOpPtr& kernel, const CudaOptions& options) {
     }
   }
   codegen.opts = Opts{};
-  return made(kernel, codegen, {.threads = options.threads});
+  return made(kernel, codegen, {.threads = options.threads}, 1);  // no digits in its indices
 }
 
 }  // namespace touchstone::cuda

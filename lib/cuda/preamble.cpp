@@ -29,24 +29,6 @@ constexpr std::string_view kNvptx = R"(#define KERNEL(threads) __attribute__((nv
 #define KEEP8(T, p) KEEP(T, u64, "ld.global.nc.b64", "=l", p)
 )";
 
-// For sm_90 the assembler of CUDA 13.0 fuses two max.s32 into one VIMNMX3 and loses the sign of its
-// second operand if that was negated: max(max(-a, -b), -c) becomes max(-a, b, -c). A predicated
-// select is not fused.
-constexpr std::string_view kChosenMax = R"(static inline i32 max_i32(i32 a, i32 b) {
-  i32 r;
-  __asm__("{ .reg .pred p; setp.gt.s32 p, %1, %2; selp.b32 %0, %1, %2, p; }"
-          : "=r"(r) : "r"(a), "r"(b));
-  return r;
-}
-)";
-constexpr std::string_view kChosenMax16 = R"(static inline i16 max_i16(i16 a, i16 b) {
-  i16 r;
-  __asm__("{ .reg .pred p; setp.gt.s16 p, %1, %2; selp.b16 %0, %1, %2, p; }"
-          : "=h"(r) : "h"(a), "h"(b));
-  return r;
-}
-)";
-
 constexpr std::string_view kHost = R"(#define KERNEL(threads) static void
 #define SHARED static
 struct grid { u32 thread, block, blocks; void (*meet)(struct grid*); void (*meet_warp)(struct grid*); };
@@ -64,22 +46,11 @@ static struct grid* here;
 #define KEEP8(T, p) (*(p))
 )";
 
-// Replaces the helpers' one-line definitions, where present.
-void choose_max(std::string& text) {
-  for (const std::string_view chosen : {kChosenMax, kChosenMax16}) {
-    const std::string_view head = chosen.substr(0, chosen.find('(') + 1);
-    if (const std::size_t at = text.find(head); at != std::string::npos)
-      text.replace(at, text.find('\n', at) + 1 - at, chosen);
-  }
-}
-
 }  // namespace
 
 std::string target_preamble(Target target, std::string_view functions) {
   std::string text = preamble_without_libm(functions);
-  if (target == Target::Host) return text.append(kHost);
-  choose_max(text);
-  return text.append(kNvptx);
+  return text.append(target == Target::Host ? kHost : kNvptx);
 }
 
 }  // namespace touchstone::cuda

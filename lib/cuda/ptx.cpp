@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <ranges>
 #include <vector>
 
 #include <fmt/format.h>
@@ -64,6 +65,64 @@ std::string with_block_sizes(std::string ptx, std::string_view source) {
   return ptx;
 }
 
+// For sm_90 the assembler of CUDA 13.0 fuses two maxima or minima of 32-bit integers into one
+// VIMNMX3 and loses the sign of its second operand if that was negated: max(max(-a, -b), c) becomes
+// max(-a, b, c). It widens neg.s16 to 32 bits without wrapping, and miscompiles min.u16 beside a
+// comparison. Operands of these therefore pass through an XOR with 0, the block's z coordinate, of
+// which it does not know that: nothing is fused with the step that made them. Here, and not in C,
+// since clang makes such instructions of selects, casts and 64-bit maxima too.
+struct Hidden {
+  std::string_view name, wide, widen;  // in 32 bits; the conversion of a 16-bit operand to them
+};
+constexpr std::array<Hidden, 7> kHidden = {{{"max.s32", "max.s32", "mov.b32"},
+                                            {"min.s32", "min.s32", "mov.b32"},
+                                            {"max.s16", "max.s32", "cvt.s32.s16"},
+                                            {"min.s16", "min.s32", "cvt.s32.s16"},
+                                            {"max.u16", "max.u32", "cvt.u32.u16"},
+                                            {"min.u16", "min.u32", "cvt.u32.u16"},
+                                            {"neg.s16", "sub.s32", "cvt.s32.s16"}}};
+
+// `operands`: "result, a, b" or, of a negation, "result, a".
+std::string hidden(const Hidden& row, std::string_view operands) {
+  std::string out = "\t{ .reg .b32 r, zero, x<2>; mov.u32 zero, %ctaid.z; ", taken;
+  const std::size_t comma = operands.find(',');
+  int count = 0;
+  for (const auto part : std::views::split(operands.substr(comma + 1), ',')) {
+    std::string_view operand(part.begin(), part.end());
+    operand.remove_prefix(operand.find_first_not_of(' '));
+    taken += operand.front() == '%' ? fmt::format(", x{}", count) : fmt::format(", {}", operand);
+    if (operand.front() == '%')
+      out += fmt::format("{1} x{0}, {2}; xor.b32 x{0}, x{0}, zero; ", count, row.widen, operand);
+    ++count;
+  }
+  return out + fmt::format("{} r{}{}; {} {}, r; }}\n", row.wide, count == 1 ? ", zero" : "", taken,
+                           row.widen == "mov.b32" ? row.widen : "cvt.u16.u32",
+                           operands.substr(0, comma));
+}
+
+// Mends what the assembler gets wrong. An array in shared memory whose values are unused may also
+// lose its place but not its reads, which then are of an illegal address: a volatile read at the
+// end of the kernel uses it.
+std::string mended(std::string_view ptx) {
+  std::string out, uses;
+  while (!ptx.empty()) {
+    const std::string_view line = ptx.substr(0, std::min(ptx.find('\n'), ptx.size() - 1) + 1),
+                           code = line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+    ptx.remove_prefix(line.size());
+    const auto row = std::ranges::find(kHidden, code.substr(0, 7), &Hidden::name);
+    if (code.starts_with("ret;")) out += uses;
+    if (line.starts_with('}')) uses.clear();
+    if (row == kHidden.end())
+      out += line;
+    else
+      out += hidden(*row, code.substr(8, code.find(';') - 8));
+    if (const std::size_t end = code.find_first_of("[;"); code.starts_with(".shared"))
+      uses += fmt::format("\t{{ .reg .b16 x; ld.volatile.shared.u8 x, [{}]; }}\n",
+                          code.substr(code.rfind(' ', end) + 1, end - code.rfind(' ', end) - 1));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string compile_to_ptx(const std::string& source, int capability, const CudaOptions& options) {
@@ -74,17 +133,17 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
   arguments.insert(arguments.end(), {"-o", output.string(), "-"});
   clang::run_compiler(program, std::move(arguments), source, output, options.compiler_limits,
                       " for CUDA");
-  return with_block_sizes(read_file(output), source);
+  return mended(with_block_sizes(read_file(output), source));
 }
 
 std::string kept_ptx(clang::ObjectCache& cache, const std::string& source, int capability,
                      const CudaOptions& options) {
   const std::filesystem::path program = compiler_of(options);
   const std::string key =
-      "ptx-" + content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", program.string(),
-                                        clang::version_of(program, options.compiler_limits),
-                                        fmt::join(flags_for(capability, options), " "),
-                                        process::tool_environment(), source));
+      "ptx-mended-" + content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", program.string(),
+                                               clang::version_of(program, options.compiler_limits),
+                                               fmt::join(flags_for(capability, options), " "),
+                                               process::tool_environment(), source));
   if (auto ptx = cache.read(key)) return std::move(*ptx);
   std::string ptx = compile_to_ptx(source, capability, options);
   cache.store(std::span(&key, 1), ptx);

@@ -138,27 +138,8 @@ class GridRenderer final : public codegen::Renderer {
       case StepKind::EndLoop:
         if (grid_.shared[at(u.src[0])]) --shared_depth_;
         return Renderer::step(i);
-      default:
-        if (wraps(u)) return name_value(i, {wrapped(i), false});
-        return Renderer::step(i);
+      default: return Renderer::step(i);
     }
-  }
-
-  // Negation in 16 bits is computed in 32: the assembler of CUDA 13.0 widens neg.s16 to 32 bits
-  // without wrapping.
-  static bool wraps(const LinearStep& u) {
-    if (u.kind != StepKind::Alu || u.dtype != DType::Int16) return false;
-    const Op op = std::get<Op>(u.arg);
-    return op == Op::Neg || op == Op::Sub || op == Op::Mul;
-  }
-
-  std::string wrapped(int i) {
-    constexpr std::string_view narrow = "(i16)";
-    std::string text = expression(uop(i)).text;
-    if (!text.starts_with(narrow)) return text;
-    line("u32 w", i, " = ", text.substr(narrow.size()), ";");
-    line("HIDE(w", i, ");");
-    return codegen::joined("(i16)w", i);
   }
 
   void define_acc(int i) {

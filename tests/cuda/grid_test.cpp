@@ -104,6 +104,13 @@ TEST(Grid, OneWarpWaitsByItself) {
             std::pair(std::ptrdiff_t{9}, std::ptrdiff_t{0}));
 }
 
+TEST(Grid, AsFewLoopsAreMergedAsAsked) {
+  const LinearKernel linear =
+      linearize(kernel_of("transpose(x[10,6]) + y[6,10]"), {.opts = Opts{}});
+  EXPECT_EQ(map_to_grid(linear, {.threads = 4}).iterations, 60);
+  EXPECT_EQ(map_to_grid(linear, {.threads = 4}, {}, 1).iterations, 6);
+}
+
 // Each access stays in its buffer, with counters derived from the thread number.
 TEST(Grid, BoundsOfDrawnKernelsAreProvedOnTheGrid) {
   int guarded_loads = 0;

@@ -232,5 +232,135 @@ TEST(CudaOnHost, SineOfDoublesIsWithinOneUlp) {
   }
 }
 
+// Every triple of -3 to 3; on a GPU, too, if there is one: its assembler loses signs (ptx.cpp).
+TEST(CudaOnHost, MaximaOfNegatedIntegersAreRight) {
+  struct Row {
+    const char* formula;
+    int (*value)(int, int, int);
+  };
+  const Row rows[] = {
+      {"maximum(maximum(-x, -y), z)",
+       [](int a, int b, int c) {
+         return std::max({-a, -b, c});
+       }},
+      {"maximum(maximum(x, -y), z)",
+       [](int a, int b, int c) {
+         return std::max({a, -b, c});
+       }},
+      {"maximum(maximum(-x, y), z)",
+       [](int a, int b, int c) {
+         return std::max({-a, b, c});
+       }},
+      {"maximum(maximum(-x, -y), -z)",
+       [](int a, int b, int c) {
+         return std::max({-a, -b, -c});
+       }},
+      {"maximum(maximum(-x, -y), 5 - z)",
+       [](int a, int b, int c) {
+         return std::max({-a, -b, 5 - c});
+       }},
+      {"maximum(-z, maximum(0 - x, y * -1))",
+       [](int a, int b, int c) {
+         return std::max({-a, -b, -c});
+       }},
+      {"minimum(minimum(-x, -y), z)",
+       [](int a, int b, int c) {
+         return std::min({-a, -b, c});
+       }},
+      {"minimum(minimum(x, -y), z)",
+       [](int a, int b, int c) {
+         return std::min({a, -b, c});
+       }},
+      {"minimum(minimum(-x, y), -z)",
+       [](int a, int b, int c) {
+         return std::min({-a, b, -c});
+       }},
+      {"minimum(minimum(-x, -y), 2 - z)",
+       [](int a, int b, int c) {
+         return std::min({-a, -b, 2 - c});
+       }},
+      {"maximum(minimum(-x, -y), minimum(-z, x))",
+       [](int a, int b, int c) { return std::max(std::min(-a, -b), std::min(-c, a)); }},
+      {"cast(maximum(maximum(cast(-x, i64), cast(-y, i64)), cast(z, i64)), i32)",
+       [](int a, int b, int c) {
+         return std::max({-a, -b, c});
+       }},
+      {"cast(maximum(maximum(-cast(x, i16), -cast(y, i16)), cast(z, i16)), i32)",
+       [](int a, int b, int c) {
+         return std::max({-a, -b, c});
+       }},
+      {"where(-x < -y, where(-y < z, z, -y), where(-x < z, z, -x))", [](int a, int b, int c) {
+         return std::max({-a, -b, c});
+       }}};
+  std::vector<std::vector<int>> inputs(3);
+  for (int i = 0; i < 343; ++i)
+    for (const auto& [k, digit] : {std::pair{0, i / 49}, {1, i / 7 % 7}, {2, i % 7}})
+      inputs[static_cast<std::size_t>(k)].push_back(digit - 3);
+  std::vector<std::unique_ptr<Device>> devices;
+  devices.push_back(make_cuda_on_host("CUDA on the host", few_threads()));
+  if (no_cuda_reason().empty()) devices.push_back(make_cuda_device("CUDA"));
+  const define::InputShape shape{{343}, DType::Int32};
+  std::vector<LazyOpPtr> kernels;
+  for (const Row& row : rows)
+    kernels.push_back(define::parse(row.formula, std::vector(3, shape)).kernel());
+  for (const auto& device : devices) {
+    device->prepare(kernels);
+    for (std::size_t r = 0; r < kernels.size(); ++r) {
+      std::vector<std::vector<int>> given = inputs;
+      if (std::string_view(rows[r].formula).starts_with("maximum(-z"))
+        given = {inputs[2], inputs[0], inputs[1]};
+      const std::vector<int> got = answer<int>(*device, kernels[r], given);
+      for (std::size_t i = 0; i < got.size(); ++i)
+        EXPECT_EQ(got[i], rows[r].value(inputs[0][i], inputs[1][i], inputs[2][i]))
+            << rows[r].formula << " of " << inputs[0][i] << ", " << inputs[1][i] << ", "
+            << inputs[2][i] << " on " << device->name();
+    }
+  }
+}
+
+// Loops whose sizes are variables that may be 0 are merged, too, and their stores proved in bounds.
+TEST(CudaOnHost, SizesMayBeZero) {
+  const auto size = [](const char* name, int low, int high) {
+    return sint(symbolic::variable(name, low, high));
+  };
+  const std::vector<std::vector<sint>> shapes = {
+      {3, 5, size("k", 0, 4), size("m", 0, 7)},
+      {size("j", 1, 7), size("n", 0, 2), size("k", 0, 4), 3},
+      {size("m", 0, 5), size("k", 4, 8), 3, size("j", 0, 4)},
+      {size("m", 1, 8), 3, size("j", 2, 4), size("n", 0, 4)},
+      {2, size("n", 0, 9), 5}};
+  const auto device = make_cuda_on_host("CUDA on the host", few_threads());
+  for (const std::vector<sint>& sizes : shapes) {
+    const ShapeTracker st = ShapeTracker::contiguous(sizes);
+    const LazyOpPtr x = LazyOp::load(1, DType::Int32, st);
+    const LazyOpPtr kernel = LazyOp::store(st, LazyOp::binary(Op::Add, x, x));
+    EXPECT_THAT(cuda_source(kernel), testing::HasSubstr("\n  for (i64 g = (u32)(BLOCK * 256u"));
+    EXPECT_THAT(cuda_source(kernel), testing::Not(testing::HasSubstr("\n    for (")));
+    for (const int which : {0, 1, 2}) {
+      symbolic::Values values;
+      std::int64_t elements = 1;
+      for (const sint& s : sizes) {
+        std::int64_t now = s.max().value();
+        if (!s.is_int()) {
+          if (which > 0) now = which == 1 ? s.min().value() : (s.min().value() + now + 1) / 2;
+          values[symbolic::variable_name(s.node())] = now;
+        }
+        elements *= now;
+      }
+      const auto specs = buffers_of(kernel);
+      Buffer out(*device, DType::Int32, specs[0].size), in(*device, DType::Int32, specs[1].size);
+      std::vector<int> numbers(static_cast<std::size_t>(specs[1].size)), twice(numbers.size(), 0);
+      for (std::size_t i = 0; i < numbers.size(); ++i) {
+        numbers[i] = static_cast<int>(i) + 1;
+        if (static_cast<std::int64_t>(i) < elements) twice[i] = 2 * numbers[i];
+      }
+      in.write(std::span<const int>(numbers));
+      Buffer* const buffers[] = {&out, &in};
+      run_kernel(*device, kernel, buffers, values);
+      EXPECT_EQ(out.read<int>(), twice) << cuda_source(kernel);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace touchstone
