@@ -200,7 +200,7 @@ std::vector<AreaPlan> fuzz_plans(const FuzzOptions& o) {
   known.push_back({"symbolic", [](int) { return fuzz::make_symbolic_area(refuted); }, 4096, 2000});
   known.push_back({"view", [](int) { return fuzz::make_view_area(); }, 4096, 2000});
   known.push_back({"kernel", [o](int) { return fuzz::make_kernel_area(kernel_backends(o)); },
-                   kernels_together(o.backend), 1000, 3});
+                   kernels_together(o.backend), 1000, 3, o.backend == "cuda" ? 8 : 0});
   constexpr auto kAll = fuzz::Compilers::All;
   known.push_back({"lazy", [](int) { return fuzz::make_lazy_area(kAll); }, 128, 1000});
   known.push_back({"kernelize", [](int) { return fuzz::make_kernelize_area(kAll); }, 128, 1000});

@@ -5,7 +5,7 @@
 
 #include <fmt/ranges.h>
 
-#include "touchstone/base/error.h"
+#include "touchstone/base/device_lost.h"
 #include "touchstone/base/hash.h"
 #include "touchstone/fuzz/areas/areas.h"
 #include "touchstone/fuzz/areas/code_run.h"
@@ -192,6 +192,8 @@ class KernelArea final : public Area {
     } catch (const IndexError& e) {
       result = positions_are_exact(known.drawn.kernel) ? Checked::fail("checked", e.what())
                                                        : Checked{Ending::Skipped, {}};
+    } catch (const DeviceLost&) {
+      throw;
     } catch (const Error& e) {
       result = Checked::fail("refused", e.what());
     }

@@ -116,6 +116,7 @@ class Crew {
     std::optional<process::Child> worker;
     std::string heard;  // an incomplete line
     std::string error;  // its message before it ended
+    std::string lost;   // why it lost its device
     std::uint64_t beat = 0;
     Clock::time_point since;
     bool hung = false;
@@ -135,6 +136,7 @@ class Crew {
                bool prepare) {
     WorkOrder order{&plan_, &options_, m.number, batch, options_.jobs, place, tally, prepare};
     m.heard.clear();
+    m.lost.clear();
     m.hung = false;
     m.beat = m.shared->beat.load();
     m.since = Clock::now();
@@ -193,6 +195,8 @@ class Crew {
   void understand(Member& m, const json& line) {
     if (line.contains("error")) {
       m.error = line["error"];
+    } else if (line.contains("lost")) {
+      m.lost = line["lost"];
     } else if (line.contains("finding")) {
       keep(finding_in(line), line["batch"]);
     } else {
@@ -268,7 +272,9 @@ class Crew {
     }
     const std::string how = m.hung ? "hang" : "crash";
     const std::string why = m.hung ? fmt::format("no answer in {} seconds", options_.case_seconds)
-                                   : fmt::format("the worker was killed by {}", ending.text());
+                            : !m.lost.empty()
+                                ? m.lost
+                                : fmt::format("the worker was killed by {}", ending.text());
     switch (r.at.load()) {
       case At::Starting:
         throw SystemError(fmt::format("a worker of '{}' reached no case: {}", plan_.name, why));

@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-#include "touchstone/base/error.h"
+#include "touchstone/base/device_lost.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/fuzz/engine/run_log.h"
 #include "touchstone/process/run.h"
@@ -48,9 +48,12 @@ class Work {
     if (order_.options->coverage) coverage_ = std::make_unique<Coverage>(area->dimensions());
     const std::int64_t batches = batches_of(*order_.plan, *order_.options);
     const std::uint64_t before = resident_bytes();
+    int done = 0;
     for (std::int64_t b = order_.first; b < batches; b += order_.step) {
       if (!batch(*area, b)) return 0;
-      if (resident_bytes() >= before + order_.options->growth) return kGrown;
+      if (resident_bytes() >= before + order_.options->growth ||
+          ++done == order_.plan->most_batches)
+        return kGrown;
     }
     return 0;
   }
@@ -120,6 +123,9 @@ class Work {
     enter(FlightRecorder::At::Checking);
     try {
       return area.check(text, Effort::Sampled);
+    } catch (const DeviceLost& e) {
+      send(out_, line_of({{"lost", e.what()}}));
+      ::_exit(1);
     } catch (const std::exception& e) {
       return Checked::fail("exception", e.what());
     }
@@ -203,7 +209,19 @@ std::optional<std::string> in_child(const std::function<std::string()>& work, do
   process::Limits limits;
   limits.time = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   limits.refused.memory = memory;
-  const process::Finished child = process::run_function(work, limits);
+  constexpr std::string_view kLost = "lost: ";
+  const auto said = [&] {
+    try {
+      return work();
+    } catch (const DeviceLost& e) {
+      return fmt::format("{}{}", kLost, e.what());
+    }
+  };
+  const process::Finished child = process::run_function(said, limits);
+  if (child.output.starts_with(kLost)) {
+    ended = child.output.substr(kLost.size());
+    return std::nullopt;
+  }
   if (child.ending.status == 0 && child.exceeded == process::Exceeded::Nothing) return child.output;
   ended = child.exceeded == process::Exceeded::Time ? "hang"
           : !child.errors.empty()                   ? "exception: " + child.errors

@@ -99,6 +99,7 @@ class CudaRunner final : public Runner {
 
   void call(std::vector<void*>& arguments, std::span<const std::int64_t> variables) {
     cuda::Launch launch = launch_;
+    launch.kernel = kernel_.linear.name;
     launch.variables = variables;
     if (scratch_) {
       arguments.push_back(scratch_->memory());

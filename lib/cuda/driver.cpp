@@ -72,12 +72,15 @@ const Driver& Driver::get() {
 }
 
 void Driver::check(Result result, const char* call) const {
-  if (result == 0) return;
+  if (result != 0) throw SystemError(text(result, call));
+}
+
+std::string Driver::text(Result result, const char* call) const {
   const char *name = nullptr, *text = nullptr;
   error_name(result, &name);
   error_text(result, &text);
-  throw SystemError(fmt::format("{}: {} ({})", call, name == nullptr ? "an unknown error" : name,
-                                text == nullptr ? fmt::to_string(result).c_str() : text));
+  return fmt::format("{}: {} ({})", call, name == nullptr ? "an unknown error" : name,
+                     text == nullptr ? fmt::to_string(result).c_str() : text);
 }
 
 GpuFacts gpu_facts(int device) {

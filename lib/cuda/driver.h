@@ -40,8 +40,10 @@ struct Driver {
 
   /// Opens the library once per process. Throws a one-line SystemError if it is missing.
   static const Driver& get();
-  /// Throws SystemError "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (...)" unless `result` is 0.
+  /// Throws SystemError with text() unless `result` is 0.
   void check(Result result, const char* call) const;
+  /// "cuModuleLoadDataEx: CUDA_ERROR_INVALID_PTX (...)".
+  std::string text(Result result, const char* call) const;
 };
 
 /// Properties of a GPU as the driver reports them.

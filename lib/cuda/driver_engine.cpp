@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "touchstone/base/device_lost.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/forks.h"
 #include "touchstone/cuda/driver.h"
@@ -23,6 +24,7 @@ class Gpu {
 
   const Driver& use() {
     const Driver& driver = Driver::get();
+    if (!lost_.empty()) throw DeviceLost(lost_);
     if (facts_ && opened_at_ != forks_deep())
       throw SystemError(
           "CUDA was in use before this process was forked, and cannot be used after a fork; fork "
@@ -41,6 +43,14 @@ class Gpu {
     }
     return driver;
   }
+  // Of a kernel's error the context may not recover.
+  [[noreturn]] void failed(std::string_view kernel, int result, const char* call) {
+    const Driver& driver = use();
+    const std::string why = fmt::format("kernel {}: {}", kernel, driver.text(result, call));
+    if (driver.wait(nullptr) == 0) throw SystemError(why);
+    lost_ = why + "; this ended the process's context on the GPU: start the program again";
+    throw DeviceLost(lost_);
+  }
   const GpuFacts& facts() {
     use();
     return *facts_;
@@ -51,6 +61,7 @@ class Gpu {
   std::optional<GpuFacts> facts_;
   int opened_at_ = 0;  // forks_deep()
   Driver::Handle context_ = nullptr;
+  std::string lost_;  // why the context cannot be used
 };
 
 class GpuAllocator final : public Allocator {
@@ -139,11 +150,12 @@ class DriverEngine final : public Engine {
     for (std::size_t i = 0; i < launch.buffers; ++i) places.push_back(&arguments[i]);
     for (std::int64_t& value : variables) places.push_back(&value);
     for (std::size_t i = launch.buffers; i < arguments.size(); ++i) places.push_back(&arguments[i]);
-    driver.check(driver.launch(launch.function, static_cast<unsigned>(launch.blocks), 1, 1,
-                               static_cast<unsigned>(launch.threads), 1, 1, 0, nullptr,
-                               places.data(), nullptr),
-                 "cuLaunchKernel");
-    if (!launch.joined) driver.check(driver.wait(nullptr), "cuStreamSynchronize");
+    if (const int result = driver.launch(launch.function, static_cast<unsigned>(launch.blocks), 1,
+                                         1, static_cast<unsigned>(launch.threads), 1, 1, 0, nullptr,
+                                         places.data(), nullptr))
+      gpu_->failed(launch.kernel, result, "cuLaunchKernel");
+    if (const int result = launch.joined ? 0 : driver.wait(nullptr))
+      gpu_->failed(launch.kernel, result, "cuStreamSynchronize");
   }
 
   void copy(void* to, const void* from, std::size_t bytes) override {

@@ -23,6 +23,7 @@ class KernelModule {
 /// One launch: buffers by number and other arguments before the variables, the variables, and the
 /// grid.
 struct Launch {
+  std::string_view kernel = {};  // its name, for errors
   void* function = nullptr;
   std::span<void* const> arguments;  // those beyond `buffers` follow the variables
   std::size_t buffers = 0;
@@ -42,7 +43,8 @@ class Engine {
   virtual std::unique_ptr<Allocator> allocator() = 0;
   /// Throws SystemError if compilation fails or there is no driver.
   virtual std::shared_ptr<KernelModule> build(const std::string& source) = 0;
-  /// Returns when everything is done, unless `joined`. Throws SystemError.
+  /// Returns when everything is done, unless `joined`. Throws SystemError that names the kernel:
+  /// DeviceLost (base/device_lost.h) if nothing more can be launched.
   virtual void launch(KernelModule& program, const Launch& launch) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
 };

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <iostream>
 
 #include <dlfcn.h>
@@ -13,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "touchstone/base/error.h"
+#include "touchstone/base/device_lost.h"
 #include "touchstone/base/file.h"
 #include "touchstone/cuda/cuda_device.h"
 #include "touchstone/define/text.h"
@@ -91,6 +92,40 @@ std::string in_a_child(const Work& work) {
 TEST(CudaDriver, BehindAForkOneLineSaysWhyItCannotBeUsed) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(use_behind_a_fork(), ::testing::ExitedWithCode(0), "a launch: CUDA was in use");
+}
+
+[[noreturn]] void use_what_a_kernel_ended() {
+  take_the_stand_in();
+  const auto device = make_cuda_device("CUDA");
+  const Buffer input(*device, DType::Float32, 4);
+  Buffer output(*device, DType::Float32, 4);
+  Buffer* const both[] = {&output, const_cast<Buffer*>(&input)};
+  const RunnerPtr good = device->runner(define::parse("x[4] + 1").kernel());
+  const RunnerPtr bad = device->runner(define::parse("sum(x[4])").kernel());
+  good->run(both, {});
+  ::setenv("STAND_IN_DIES", "1", 1);
+  const std::string_view why =
+      "kernel r_4: cuStreamSynchronize: CUDA_ERROR_OF_THE_STAND_IN (refused); this ended the "
+      "process's context on the GPU: start the program again";
+  using Work = std::function<void()>;
+  for (const Work& work : {Work([&] { bad->run(both, {}); }), Work([&] { good->run(both, {}); }),
+                           Work([&] { Buffer(*device, DType::Float32, 4); }),
+                           Work([&] { device->runner(define::parse("x[4] + 2").kernel()); })}) {
+    try {
+      work();
+      require(false, "an error");
+    } catch (const DeviceLost& e) {
+      std::cerr << e.what() << '\n';
+      require(e.what() == why, "it names the kernel");
+    }
+  }
+  std::_Exit(0);
+}
+
+TEST(CudaDriver, AKernelThatEndsTheContextIsNamedFromThenOn) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  if (process::find_program("clang-19").empty()) GTEST_SKIP() << "no clang-19 on PATH";
+  EXPECT_EXIT(use_what_a_kernel_ended(), ::testing::ExitedWithCode(0), "kernel r_4: ");
 }
 
 // The number of compiler runs, as logged by the compiler, for a kernel on a new device.

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../support/sanitized.h"
-#include "touchstone/base/error.h"
+#include "touchstone/base/device_lost.h"
 #include "touchstone/base/file.h"
 
 namespace touchstone::fuzz {
@@ -167,6 +167,44 @@ TEST(Runner, ACrashIsAFindingAndTheCampaignGoesOn) {
   EXPECT_TRUE(relations.contains("crash"));
   o.jobs = 3;
   EXPECT_EQ(list(run_areas({plan}, o, go_on)), list(one));
+}
+
+/// A case ends its process's device, on which no later case can run.
+class Losing final : public Counting {
+ public:
+  Checked check(const std::string& text, Effort effort) override {
+    if (std::stoll(text) % 100 == 42) why_ = "kernel " + text + " ended the device";
+    if (!why_.empty()) throw DeviceLost(why_);
+    return Counting::check(text, effort);
+  }
+
+ private:
+  std::string why_;
+};
+
+TEST(Runner, ALostDeviceIsAFindingOfTheCaseThatEndedIt) {
+  const AreaPlan plan{"numbers", [](int) { return std::make_unique<Losing>(); }, 16, 500};
+  const RunOptions o{.seed = 1, .cases = 300, .jobs = 2};
+  const RunResult run = run_areas({plan}, o, go_on);
+  const AreaResult& lost = run.areas.at(0);
+  EXPECT_EQ(lost.tally.cases, 300);
+  int ended = 0;
+  for (const AreaFinding& f : lost.findings) {
+    EXPECT_EQ(f.failure.relation == "crash", std::stoll(f.text) % 100 == 42) << f.text;
+    if (f.failure.relation != "crash") continue;
+    ++ended;
+    EXPECT_EQ(f.failure.detail, "kernel " + f.text + " ended the device");
+    EXPECT_LE(f.shrunk.size(), f.text.size());
+  }
+  EXPECT_GE(ended, 1);
+}
+
+TEST(Runner, WorkersAreReplacedAfterSoManyBatches) {
+  AreaPlan plan = numbers();
+  const RunOptions o{.seed = 5, .cases = 300, .jobs = 2};
+  const std::vector<std::string> whole = list(run_areas({plan}, o, go_on));
+  plan.most_batches = 3;
+  EXPECT_EQ(list(run_areas({plan}, o, go_on)), whole);
 }
 
 /// Kills its worker once, as `killall` would.
