@@ -77,7 +77,7 @@ std::string search_layout(const LazyOpPtr& kernel, const KernelOptions& o) {
     fmt::print("{} tried\nhand-coded {:>10}  {}\nbest       {:>10}  {}\n",
                counted(found.tried, "layout"), milliseconds(found.hand_coded),
                str(hand_coded_optimizations(
-                   kernel, for_this_machine(ClangOptions::from_environment().codegen))),
+                   kernel, for_this_machine(ClangOptions::from_environment()))),
                milliseconds(found.seconds), str(found.opts));
   return str(found.opts);
 }
@@ -92,7 +92,7 @@ std::string at_stage(const LazyOpPtr& kernel, const std::string& stage, const st
                            : cuda_ptx(std::span(&kernel, 1), kLeastCapability, cuda);
   }
   ClangOptions options = ClangOptions::from_environment();
-  options.codegen = for_this_machine(options.codegen);
+  options.codegen = for_this_machine(options);
   if (!opts.empty()) options.codegen.opts = parse_opts(opts);
   if (stage == "opts") return layout_of(kernel, options.codegen);
   const LinearKernel linear = linearize(kernel, options.codegen);

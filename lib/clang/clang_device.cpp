@@ -129,7 +129,7 @@ class ClangDevice final : public Device {
         options_(std::move(options)),
         cache_(options_.cache_dir, options_.cache_size),
         pool_(std::make_shared<WorkerPool>(thread_count(options_.threads))) {
-    options_.codegen = for_this_machine(options_.codegen);
+    options_.codegen = for_this_machine(options_);
   }
 
   std::vector<RunnerPtr> runners_of(const LazyOpPtr& kernel, std::span<const Opts> lists) {

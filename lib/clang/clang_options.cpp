@@ -40,9 +40,10 @@ bool fuses_products_at_once() {
 #endif
 }
 
-CodegenOptions for_this_machine(CodegenOptions options) {
+CodegenOptions for_this_machine(const ClangOptions& clang) {
+  CodegenOptions options = clang.codegen;
 #ifdef __x86_64__
-  const bool many_registers = __builtin_cpu_supports("avx512f") != 0;
+  const bool many_registers = clang.march == "native" && __builtin_cpu_supports("avx512f") != 0;
 #else
   const bool many_registers = false;
 #endif
@@ -50,6 +51,7 @@ CodegenOptions for_this_machine(CodegenOptions options) {
   if (options.sizes == LayoutSizes{} && !many_registers) {
     options.sizes.block_rows = 4;
     options.sizes.block_lanes = 16;
+    options.sizes.window_vectors = 4;
   }
   return options;
 }
@@ -61,6 +63,18 @@ ClangOptions ClangOptions::from_environment() {
   if (const char* const dir = variable("TOUCHSTONE_CACHE")) options.cache_dir = dir;
   const auto number = number_from_environment;
   constexpr int kMostLimit = 1 << 20;
+  if (const char* const march = variable("TOUCHSTONE_MARCH")) {
+    options.march = march;
+    bool known = options.march == "native";
+#ifdef __x86_64__
+    known = known || (options.march == "x86-64-v3" && __builtin_cpu_supports("avx2") != 0);
+#endif
+    if (!known)
+      throw ParseError(
+          fmt::format("TOUCHSTONE_MARCH is '{}'; give native or, on a processor with "
+                      "AVX2, x86-64-v3, or unset it",
+                      march));
+  }
   options.threads = number("TOUCHSTONE_THREADS", 1, 4096).value_or(options.threads);
   options.sanitize = number("TOUCHSTONE_KERNEL_SAN", 0, 1).value_or(0) == 1;
   if (const char* const order = variable("TOUCHSTONE_ORDER")) {

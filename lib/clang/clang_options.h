@@ -31,6 +31,7 @@ struct ClangOptions {
   /// Maximum bytes in cache_dir; the least recently used files are removed. 0: no limit.
   std::uint64_t cache_size = std::uint64_t{1} << 30;
   int opt_level = 2;
+  std::string march = "native";  // x86-64-v3: held to AVX2
   std::vector<std::string> extra_flags;
   int threads = 0;  // threads sharing a large kernel; 0: one per processor
   /// Minimum number of operations of a large kernel.
@@ -50,6 +51,7 @@ struct ClangOptions {
   /// - TOUCHSTONE_ORDER (codegen.order: `lanes`, or `source` for one term after the other);
   /// - TOUCHSTONE_FMA (0 or 1: codegen.contract, also within EXP2, LOG2 and SIN; by default 1 if
   ///   the processor has such an instruction and the order is not the source's);
+  /// - TOUCHSTONE_MARCH (native, or x86-64-v3 if the processor has AVX2);
   /// - TOUCHSTONE_CC_SECONDS, TOUCHSTONE_CC_OUTPUT, TOUCHSTONE_CC_MEMORY and TOUCHSTONE_CACHE_SIZE
   ///   (MiB): 0 (no limit) to 1048576.
   /// Throws ParseError for any other value.
@@ -63,7 +65,7 @@ std::optional<int> number_from_environment(const char* name, int least, int most
 /// True if this processor has a fused multiply-add instruction.
 bool fuses_products_at_once();
 
-/// Returns the options with default sizes adapted to this machine's registers.
-CodegenOptions for_this_machine(CodegenOptions options);
+/// Returns the options' codegen with default sizes adapted to the registers of the processor.
+CodegenOptions for_this_machine(const ClangOptions& clang);
 
 }  // namespace touchstone

@@ -25,7 +25,6 @@ namespace {
 // than that costs.
 constexpr std::string_view base_flags[] = {"-xc",
                                            "-std=c11",
-                                           "-march=native",
 #ifdef __x86_64__
                                            "-mprefer-vector-width=512",
 #endif
@@ -137,6 +136,7 @@ Compiler::Compiler(const ClangOptions& options)
       limits_(options.compiler_limits) {
   flags_.push_back(fmt::format("-O{}", options.opt_level));
   for (const std::string_view f : base_flags) flags_.emplace_back(f);
+  flags_.push_back("-march=" + options.march);
   if (should_not_gather(version_of(program_, limits_))) flags_.emplace_back("-mno-gather");
   if (options.codegen.contract) flags_.emplace_back("-DFUSES_PRODUCTS");
   if (options.sanitize) {

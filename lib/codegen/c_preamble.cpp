@@ -90,6 +90,30 @@ constexpr CFunction fixed_helpers[] = {
 #undef pairs
 #undef fours
 #undef eights
+#elif defined(__AVX__) && __has_builtin(__builtin_shufflevector)
+#define turn __builtin_shufflevector
+  typedef u32 row __attribute__((vector_size(32)));
+  typedef u32 some __attribute__((vector_size(32), aligned(4), may_alias));
+  for (i64 p = 0; p < 16; p += 8)
+    for (i64 q = 0; q < 16; q += 8) {
+      row a[8], b[8];
+      for (int i = 0; i < 8; ++i) a[i] = *(const some*)((const u32*)from + (p + i) * from_apart + q);
+      for (int i = 0; i < 8; i += 2) {
+        b[i] = turn(a[i], a[i + 1], 0, 8, 1, 9, 4, 12, 5, 13);
+        b[i + 1] = turn(a[i], a[i + 1], 2, 10, 3, 11, 6, 14, 7, 15);
+      }
+      for (int i = 0; i < 8; i += 4)
+        for (int k = 0; k < 2; ++k) {
+          a[i + 2 * k] = turn(b[i + k], b[i + k + 2], 0, 1, 8, 9, 4, 5, 12, 13);
+          a[i + 2 * k + 1] = turn(b[i + k], b[i + k + 2], 2, 3, 10, 11, 6, 7, 14, 15);
+        }
+      for (int k = 0; k < 4; ++k) {
+        some* const at = (some*)((u32*)to + (q + k) * to_apart + p);
+        *at = turn(a[k], a[k + 4], 0, 1, 2, 3, 8, 9, 10, 11);
+        *(some*)((u32*)at + 4 * to_apart) = turn(a[k], a[k + 4], 4, 5, 6, 7, 12, 13, 14, 15);
+      }
+    }
+#undef turn
 #else
   typedef u32 one __attribute__((may_alias));
   for (i64 i = 0; i < 16; ++i)

@@ -476,7 +476,10 @@ std::optional<LanePlan> plan_lanes(const LazyOpPtr& kernel, const LayoutSizes& s
   }
   std::int64_t written = 0;
   if (block.rows == 1 && !packed) {
-    const std::int64_t whole = lane_count(size, sizes.unit_lanes, sizes.vector);
+    std::int64_t whole = lane_count(size, sizes.unit_lanes, sizes.vector);
+    // With few registers: one vector of each of several rows, rather than all of one row.
+    if (whole > sizes.window_vectors / 2 * sizes.vector && size % sizes.vector == 0)
+      whole = sizes.vector;
     if (const Windows windows = windows_of(kernel, reduces, axis, whole, sizes);
         windows.written > 0) {
       lanes = whole;

@@ -75,15 +75,15 @@ void Linearizer::ask_ahead(const LazyOp& load, const TilePlan& plan, Indices til
   const Node first = tile[axis];
   for (std::int64_t i = 0; i < size; i += step) {
     tile[axis] = first + Node(i);
-    ask_for(load, tile);
+    ask_for(load, tile, 2);  // lines a power of 2 apart displace each other in the first level
   }
 }
 
-void Linearizer::ask_for(const LazyOp& load, const Indices& element) {
+void Linearizer::ask_for(const LazyOp& load, const Indices& element, int level) {
   const int at = add_indices(element);
   const int index = lower(address(load.buffer().st, at).index, at);
   builder_.here(
-      {StepKind::Prefetch, load.dtype(), {global(load.buffer().idx, load.dtype()), index}, {}});
+      {StepKind::Prefetch, load.dtype(), {global(load.buffer().idx, load.dtype()), index}, level});
 }
 
 // Copies what a load reads in a tile, column by column in memory order; returns the array.

@@ -106,8 +106,9 @@ class Linearizer {
   std::vector<const LazyOp*> alongside(const TilePlan& plan) const;
   void ask_ahead(const LazyOp& load, const TilePlan& plan, Indices tile, const symbolic::Node& row,
                  const symbolic::Node& column, std::size_t axis);
-  /// Prefetches the cache line of an element, which may lie outside the buffer.
-  void ask_for(const LazyOp& load, const Indices& element);
+  /// Prefetches the cache line of an element, which may lie outside the buffer, into the first
+  /// level (3) or the second (2).
+  void ask_for(const LazyOp& load, const Indices& element, int level = 3);
   int copy_tile(const LazyOp& load, const TilePlan& plan, const Indices& tile);
   std::pair<int, int> place_in_tile(const TilePlan& plan, Indices tile, symbolic::Node row,
                                     symbolic::Node column);

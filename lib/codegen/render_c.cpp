@@ -217,7 +217,7 @@ void Renderer::open_loop(int i) {
 void Renderer::prefetch(const LinearStep& u) {
   if (dialect_ == Dialect::OpenCl || style_ == CStyle::Plain) return;
   line("__builtin_prefetch((const void*)((u64)", src(u, 0).text, " + (u64)", src(u, 1).operand(),
-       " * ", itemsize(u.dtype), "));");
+       " * ", itemsize(u.dtype), "), 0, ", std::get<int>(u.arg), ");");
 }
 
 // Always named: under a `?` the compiler could not hoist it.

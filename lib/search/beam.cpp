@@ -26,7 +26,7 @@ class Search {
   Search(const LazyOpPtr& kernel, const ClangOptions& clang, const BeamOptions& options)
       : kernel_(kernel),
         clang_(clang),
-        codegen_(for_this_machine(clang.codegen)),
+        codegen_(for_this_machine(clang)),
         options_(options),
         first_(kernel, clang_),
         times_(kernel, clang_) {}
@@ -168,7 +168,7 @@ BeamResult search_opts(const LazyOpPtr& kernel, const ClangOptions& clang,
       std::ranges::any_of(kernel->shape(), [](const sint& size) { return size == sint(0); });
   const auto hand_coded = [&] {
     return BeamResult{
-        hand_coded_optimizations(kernel, for_this_machine(clang.codegen)), 0, 0, 0, {}};
+        hand_coded_optimizations(kernel, for_this_machine(clang)), 0, 0, 0, {}};
   };
   if (!variables_of(kernel).empty() || empty) return hand_coded();
   try {

@@ -39,7 +39,8 @@ enum class StepKind : std::uint8_t {
   Assign,        // src: accumulator, value[, lane]
   Check,         // src: position, size, number; a fault with that number if the position is outside
                  // [0, size) and the number is not negative
-  Prefetch       // src: buffer, index; prefetches the cache line, possibly outside the buffer
+  Prefetch       // src: buffer, index, possibly outside the buffer; arg: its cache line goes into
+                 // the first level of caches (3) or the second (2)
 };
 inline constexpr int kStepKindCount = 16;
 

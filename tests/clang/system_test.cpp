@@ -283,6 +283,16 @@ TEST(ClangOptions, ThreadsMustBeANumber) {
   ::unsetenv("TOUCHSTONE_THREADS");
 }
 
+TEST(ClangOptions, KernelsMayBeHeldToAvx2) {
+  const Environment wrong("TOUCHSTONE_MARCH", "x86-64-v9");
+  EXPECT_THROW(ClangOptions::from_environment(), ParseError);
+#ifdef __x86_64__
+  if (__builtin_cpu_supports("avx2") == 0) return;
+  const Environment held("TOUCHSTONE_MARCH", "x86-64-v3");
+  EXPECT_EQ(for_this_machine(ClangOptions::from_environment()).sizes.block_lanes, 16);
+#endif
+}
+
 // The environment sets the order of sums and the rounding of their products.
 TEST(ClangOptions, SayInWhichOrderAndHowSumsAreComputed) {
   const auto read = [](const char* order, const char* fma) {

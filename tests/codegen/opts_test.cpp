@@ -192,6 +192,10 @@ TEST(Opts, WindowsAreWrittenOutWhereVectorsReadThem) {
   EXPECT_EQ(chosen(kFloat, 1), "lanes(24) block(1,4) unroll(9)");
   EXPECT_EQ(chosen(DType::Float64, 2), "lanes(24) block(1,4) unroll(9)");
   EXPECT_EQ(chosen(kFloat, 3), "sums(16)");
+  CodegenOptions few_registers;
+  few_registers.sizes.window_vectors = 4;
+  EXPECT_EQ(str(hand_coded_optimizations(windows(kFloat, 1), few_registers)),
+            "lanes(8) block(1,4) unroll(9)");
   for (const DType type : {DType::Int32, DType::Float16})
     EXPECT_EQ(chosen(type, 2).find("unroll"), std::string::npos) << chosen(type, 2);
   EXPECT_EQ(refused(windows(kFloat, 1), "lanes(24) block(1,12) unroll(64)"),

@@ -337,11 +337,13 @@ int run(std::vector<std::string_view> wanted) {
 }  // namespace touchstone::peers
 
 // --json FILE: the results, for roofline.py. Words: only rows whose name contains one of them.
-// OpenMP's threads would spin after their work on the cores that ours need; it reads the variable
-// when loaded.
+// The peers' threads would spin after their work on the cores that ours need; OpenMP and OpenBLAS
+// read these variables when loaded.
 int main(int argc, char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") == nullptr) {
     ::setenv("OMP_WAIT_POLICY", "passive", 1);
+    ::setenv("GOMP_SPINCOUNT", "0", 1);
+    ::setenv("OPENBLAS_THREAD_TIMEOUT", "4", 1);
     ::execv("/proc/self/exe", argv);
   }
   return touchstone::peers::run({argv + 1, argv + argc});
