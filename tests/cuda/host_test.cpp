@@ -318,6 +318,24 @@ TEST(CudaOnHost, MaximaOfNegatedIntegersAreRight) {
   }
 }
 
+// 9 sums of n terms each, for n rows of 6, in the loop over n and 6.
+LazyOpPtr sums_of_rows(const sint& n) {
+  const auto load = [](Shape shape, Strides strides) {
+    return LazyOp::load(1, DType::Int32,
+                        ShapeTracker::from_shape(std::move(shape), std::move(strides)));
+  };
+  const auto sum = LazyOp::reduce(Op::ReduceSum, load({9, n, 6, n}, {n * sint(6), 0, 1, 0}), {3});
+  const auto rest = LazyOp::binary(Op::Sub, load({9, n, 6, 1}, {n * sint(6), 6, 1, 0}), sum);
+  return LazyOp::store(ShapeTracker::contiguous({1, n, 6, 1}),
+                       LazyOp::reduce(Op::ReduceSum, rest, {0}));
+}
+
+TEST(CudaOnHost, SumsOfSizesThatMayBeZeroAreProved) {
+  const LazyOpPtr kernel = sums_of_rows(symbolic::variable("n", 0, 70));
+  for (const CudaOptions& options : {CudaOptions{}, few_threads()})
+    EXPECT_THAT(cuda_source(kernel, options), testing::HasSubstr("const i64 x8 = 6 * v_n;"));
+}
+
 // Loops whose sizes are variables that may be 0 are merged, too, and their stores proved in bounds.
 TEST(CudaOnHost, SizesMayBeZero) {
   const auto size = [](const char* name, int low, int high) {
