@@ -44,6 +44,8 @@ inline std::int64_t block_elements(const KernelProgram& program) {
 ///   repeat(Block& from, run, Block& out, at)   copies results along a run to out[at] on; only for
 ///                                              programs made with Repeats::Kept
 ///   copy(Block& from, Block& out, at)          copies a block; only for Repeats::KeptFunctions
+///   spread(Block& from, ratio, skipped, count, Block& out)  out[i] = from[(skipped + i) / ratio];
+///                                              the same
 template <class Domain>
 class Evaluator {
  public:
@@ -98,7 +100,10 @@ class Evaluator {
     std::vector<AddressRun> runs;
   };
   struct NodeState {
-    Block block;
+    Block block;  // of runs [first, first + count) of the node's equal elements
+    std::int64_t first = -1, count = 0;
+    Block spread;  // the same as runs [spread_first, ...) of `spread_run` elements
+    std::int64_t spread_run = 0, spread_first = 0;
     Kept kept;
     Block values;                                             // of Groups: one row's terms
     std::vector<std::int64_t> numbers;                        // of the targets
@@ -110,51 +115,85 @@ class Evaluator {
     Interrupt::poll();
     const Region& region = program_.regions[static_cast<std::size_t>(region_id)];
     std::vector<NodeState>& states = states_[static_cast<std::size_t>(region_id)];
+    // The operand's block as `count` runs of `run` elements, from run `at` on.
+    const auto operand = [&](int i, std::int64_t run, std::int64_t at, std::int64_t n) {
+      NodeState& state = states[static_cast<std::size_t>(i)];
+      const std::int64_t ratio = region.nodes[static_cast<std::size_t>(i)].run / run;
+      if constexpr (kSpreads)
+        if (ratio > 1) {
+          if (state.spread_run != run || state.spread_first != at || state.spread.count() != n)
+            domain_.spread(state.block, ratio, at - state.first * ratio, n, state.spread);
+          state.spread_run = run;
+          state.spread_first = at;
+          return &std::as_const(state.spread);
+        }
+      return &std::as_const(state.block);
+    };
     std::vector<const Block*> operands;
+    std::vector<AddressRun> one;
     for (std::size_t i = 0; i < region.nodes.size(); ++i) {
       const ProgramNode& node = region.nodes[i];
-      Block& out = states[i].block;
+      NodeState& state = states[i];
+      const std::int64_t run = kSpreads ? node.run : 1, at = first / run,
+                         n = (first + count - 1) / run - at + 1;
+      if (run > 1) {
+        if (state.first == at && state.count == n) continue;
+        state.first = at;
+        state.count = n;
+        state.spread_run = 0;
+      }
+      // The runs of addresses of one element of each run of the node's.
+      const auto runs_of = [&](const Addresses& all, std::vector<AddressRun>& out) {
+        if (run == 1) return all.runs(first, count, out);
+        out.clear();
+        for (std::int64_t k = at; k < at + n; ++k) {
+          all.runs(k * run, 1, one);
+          out.push_back(one[0]);
+        }
+      };
+      Block& out = state.block;
       if (node.op == Op::Load || node.op == Op::Const) {
-        node.addresses.runs(first, count, runs_);
-        node.op == Op::Load ? domain_.load(node, runs_, count, out)
-                            : domain_.constant(node, runs_, count, out);
+        runs_of(node.addresses, runs_);
+        node.op == Op::Load ? domain_.load(node, runs_, n, out)
+                            : domain_.constant(node, runs_, n, out);
       } else if (node.op == Op::Gather) {
-        const Block& at = states[static_cast<std::size_t>(node.src[0])].block;
+        const Block& from = *operand(node.src[0], 1, first, count);
         positions_.resize(static_cast<std::size_t>(count));
-        domain_.positions(node, at, first, positions_);
+        domain_.positions(node, from, first, positions_);
         gathered_runs(node, positions_, first, runs_);
         domain_.load(node, runs_, count, out);
-        if constexpr (requires { domain_.open_unless_known(node, at, out); })
-          domain_.open_unless_known(node, at, out);
+        if constexpr (requires { domain_.open_unless_known(node, from, out); })
+          domain_.open_unless_known(node, from, out);
       } else if (is_reduce(node.op) || node.kept) {
-        domain_.prepare(node, count, out);
-        if (node.repeats)
-          repeat(region_id, node, states[i], first, count);
-        else
-          reduce_all(region_id, node, *states[i].reducer, {first, first + count}, first, out);
+        domain_.prepare(node, n, out);
+        if (node.repeats) {
+          runs_of(node.results, state.kept.runs);
+          repeat(region_id, node, state);
+        } else {
+          reduce_all(region_id, node, *state.reducer, {first, first + count}, first, out);
+        }
       } else {
         operands.clear();
-        for (const int s : node.src) operands.push_back(&states[static_cast<std::size_t>(s)].block);
-        domain_.apply(node, operands, count, out);
+        for (const int s : node.src) operands.push_back(operand(s, run, at, n));
+        domain_.apply(node, operands, n, out);
       }
     }
-    return states.back().block;
+    return *operand(static_cast<int>(states.size()) - 1, 1, first, count);
   }
+
+  static constexpr bool kSpreads = requires(Domain domain, Block b) {
+    domain.spread(b, 1, 0, 1, b);
+  };
 
   // Elements [begin, end) of a node.
   struct Elements {
     std::int64_t begin, end;
   };
 
-  // Copies results [first, first + count) of a repeating node from the kept ones, computing missing
-  // ones.
-  void repeat(int region_id, const ProgramNode& node, NodeState& state, std::int64_t first,
-              std::int64_t count) {
-    if constexpr (requires {
-                    domain_.repeat(state.kept.block, AddressRun(), state.block, first);
-                  }) {
-      node.results.runs(first, count, state.kept.runs);
-      std::int64_t at = 0;
+  // Copies the results kept.runs of a repeating node from the kept ones, computing missing ones.
+  void repeat(int region_id, const ProgramNode& node, NodeState& state) {
+    std::int64_t at = 0;
+    if constexpr (requires { domain_.repeat(state.kept.block, AddressRun(), state.block, at); }) {
       for (AddressRun run : state.kept.runs) {
         keep(region_id, node, state, {run.least(), run.most() + 1});
         run.base -= state.kept.first;

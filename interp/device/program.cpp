@@ -43,6 +43,7 @@ class Builder {
     for (const LazyOp* node : region_nodes(root, order)) {
       place.emplace(node, static_cast<int>(made.nodes.size()));
       made.nodes.push_back(convert_node(*node, order, place, node == &root));
+      made.nodes.back().run = run_of(*node, order, made);
     }
     program_.regions[static_cast<std::size_t>(id)] = std::move(made);
     finished_.push_back(id);
@@ -100,6 +101,18 @@ class Builder {
       if (contains(still_below(node), axis) && times < kOften) times *= std::min(size, kOften);
     }
     return times >= kOften;
+  }
+
+  // The elements of the last axes, along all of which the last node of `region` is still.
+  std::int64_t run_of(const LazyOp& node, const Order& order, const Region& region) {
+    constexpr std::int64_t kWorth = 16;
+    if (repeats_ != Repeats::KeptFunctions) return 1;
+    std::int64_t run = 1;
+    for (std::size_t i = order.size(); i-- > 0 && contains(still_below(node), order[i]);)
+      run *= std::max(region.shape[i], std::int64_t{1});
+    for (const int s : region.nodes.back().src)
+      run = std::min(run, region.nodes[static_cast<std::size_t>(s)].run);
+    return run < kWorth ? 1 : run;
   }
 
   ProgramNode convert_node(const LazyOp& node, const Order& order, const NodeMap<int>& place,

@@ -74,6 +74,8 @@ struct ProgramNode {
   std::optional<Groups> groups = std::nullopt;
   // A costly operation whose results repeat: result i is element i of `region`; `src` is empty.
   bool kept = false;
+  // Elements [k * run, (k + 1) * run) are equal, for each k. A multiple of every user's `run`.
+  std::int64_t run = 1;
   Contraction contraction;
   // The kernel's result type, if the device may hold the result in the wider `dtype`: it may, or
   // must, be rounded to this type (excess.h).

@@ -104,7 +104,7 @@ class Envelope {
   void constant(const ProgramNode& node, std::span<const AddressRun> runs, std::int64_t count,
                 Block& out) const {
     out.resize(node.dtype, count, true);
-    spread(itemsize(node.dtype), node.value.bits(), runs, out.lo.data());
+    interp::spread(itemsize(node.dtype), node.value.bits(), runs, out.lo.data());
   }
 
   void apply(const ProgramNode& node, std::span<const Block* const> operands, std::int64_t count,
@@ -142,17 +142,18 @@ class Envelope {
         mark_doubled(*operands[0], out, form_ != Form::Interval);
       else if (unrounded)
         hand_on_inexact(node, operands, out);
-    } else if (node.op == Op::Function) {
-      apply_legal_function(node, profile_, operands, out);
-    } else if (node.op == Op::Cast) {
-      apply_legal_cast(node, profile_, *operands[0], out);
     } else {
-      apply_interval_rows(node, profile_, operands, out, done_);
-      apply_legal(node, profile_, operands, done_, out);
+      const bool narrowed = apply_interval_rows(node, profile_, operands, out, done_, form_);
+      if (node.op == Op::Function)
+        apply_legal_function(node, profile_, operands, out);
+      else if (node.op == Op::Cast)
+        apply_legal_cast(node, profile_, *operands[0], done_, out);
+      else
+        apply_legal(node, profile_, operands, done_, out);
+      if (node.rounds_to) round_results(node, profile_, operands, done_, out);
+      apply_radius(node, profile_, operands, form_, narrowed ? done_ : none_, out);
+      if (contracts && c.flips_fused) free_zeros(out);
     }
-    if (node.rounds_to) round_results(node, profile_, operands, out);
-    if (!determined) apply_radius(node, profile_, operands, form_, out);
-    if (!determined && contracts && c.flips_fused) free_zeros(out);
     if (rearranges) extend_to_rearranged(node, profile_, operands, out);
   }
 
@@ -181,6 +182,32 @@ class Envelope {
     copy(1, from.flags.data(), out.flags.data());
   }
 
+  // Element i becomes element (skipped + i) / ratio.
+  void spread(const Block& from, std::int64_t ratio, std::int64_t skipped, std::int64_t count,
+              Block& out) const {
+    out.resize(from.dtype(), count, from.determined);
+    const auto each = [&](const auto* in, auto* to) {
+      std::int64_t i = 0;
+      for (std::int64_t k = skipped / ratio; i < count; ++k)
+        for (const std::int64_t end = std::min(count, (k + 1) * ratio - skipped); i < end; ++i)
+          to[i] = in[k];
+    };
+    const auto all = [&](const auto& in, auto& to) {
+      to.resize(in.empty() ? 0 : static_cast<std::size_t>(count));
+      if (!in.empty()) each(in.data(), to.data());
+    };
+    with_storage(from.dtype(), [&]<class T>(std::type_identity<T>) {
+      each(from.lo.begin<T>(), out.lo.begin<T>());
+      if (!from.determined) each(from.hi.begin<T>(), out.hi.begin<T>());
+    });
+    if (!from.determined) each(from.flags.data(), out.flags.data());
+    all(from.inexact, out.inexact);
+    all(from.balls, out.balls);
+    all(from.terms, out.terms);
+    out.roundings = from.roundings;
+    out.adds = from.adds;
+  }
+
   void copy(const Block& from, Block& out, std::int64_t at) const {
     with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
       for (std::int64_t i = 0; i < from.count(); ++i) out.set<T>(at + i, from.get<T>(i));
@@ -197,6 +224,7 @@ class Envelope {
   Form form_;
   std::vector<const interp::Block*> plain_;
   Done done_;
+  const Done none_;
 };
 
 KernelProgram program_of(const LazyOpPtr& kernel, const Profile& profile,

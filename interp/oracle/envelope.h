@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <span>
@@ -69,6 +70,19 @@ struct LegalBlock {
                                   (x.any ? kAny : 0) | (x.apart ? kApart : 0));
   }
 };
+
+/// 1 for each element that has its result; empty if none has.
+using Done = std::vector<std::uint8_t>;
+/// Calls f for each element of `out` that has no result yet.
+template <class F>
+void each_open(const LegalBlock& out, const Done& done, F f) {
+  if (done.empty()) {
+    for (std::int64_t i = 0; i < out.count(); ++i) f(i);
+    return;
+  }
+  const std::uint8_t *from = done.data(), *end = from + done.size();
+  for (const std::uint8_t* at = from; (at = std::find(at, end, 0)) != end; ++at) f(at - from);
+}
 
 /// The rules to use: intervals, (value, radius), or both for each node, keeping the narrower.
 enum class Form : std::uint8_t { Both, Interval, Radius };

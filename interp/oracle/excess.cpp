@@ -44,6 +44,7 @@ class Widener {
     made.src = {operand};
     made.src_dtypes = {dtype(operand)};
     made.origin = made_.nodes[static_cast<std::size_t>(operand)].origin;
+    made.run = made_.nodes[static_cast<std::size_t>(operand)].run;
     return made;
   }
   void push_held(DType wide) {
@@ -256,14 +257,14 @@ KernelProgram with_excess(KernelProgram program, const Profile& profile) {
 }
 
 void round_results(const ProgramNode& node, const Profile& profile,
-                   std::span<const LegalBlock* const> operands, LegalBlock& out) {
+                   std::span<const LegalBlock* const> operands, const Done& done, LegalBlock& out) {
   with_storage(node.dtype, [&]<class W>(std::type_identity<W>) {
     if constexpr (is_float_storage<W>)
-      for (std::int64_t i = 0; i < out.count(); ++i) {
+      each_open(out, done, [&](std::int64_t i) {
         const bool alike = operands[0]->dtype() == dtype_v<W>;  // not of a CAST of integers
         const Ball of = alike ? ball_of<W>(*operands[0], i) : Ball::unknown();
         round_result<W>(node, profile, of.known() ? of.most() : 0, out, i);
-      }
+      });
   });
 }
 

@@ -21,9 +21,10 @@ std::optional<DType> excess_type(const Profile& profile, DType dtype);
 /// mode are computed in float32 and rounded at once.
 KernelProgram with_excess(KernelProgram program, const Profile& profile);
 
-/// Adds the results of rounding to node.rounds_to to each result of `out`, or replaces it by them.
+/// Adds the results of rounding to node.rounds_to to each result of `out` that is not `done`, or
+/// replaces it by them.
 void round_results(const ProgramNode& node, const Profile& profile,
-                   std::span<const LegalBlock* const> operands, LegalBlock& out);
+                   std::span<const LegalBlock* const> operands, const Done& done, LegalBlock& out);
 
 /// Applies round_results to the results of a reduce.
 std::unique_ptr<LegalReducer> rounded_reducer(const ProgramNode& node, const Profile& profile,

@@ -4,7 +4,9 @@
 #include <limits>
 #include <type_traits>
 
+#include "touchstone/interp/oracle/excess.h"
 #include "touchstone/interp/oracle/legal_rows.h"
+#include "touchstone/interp/oracle/radius.h"
 #include "touchstone/interp/oracle/unrounded_products.h"
 #include "touchstone/ops/op_cases.h"
 
@@ -41,28 +43,48 @@ struct Ends {
   T hi[kRow];
 };
 
-// Extends both ends by one representable value in the lanes of `which`.
+// What a row of a node needs, the same for all of its rows.
+struct RowRules {
+  const ProgramNode& node;
+  bool unrounded = false;  // the result may be an unrounded product
+  bool alike = false;      // zeros of either sign
+  int ulp = 0;             // the error of DIV
+  bool rounds = false;     // also, or always, to float32
+  bool by_radius = false, keeps = false;
+};
+
+// Extends both ends by `by` representable values.
 template <class T, class N>
-void widen(Ends<T>& row, const Key<T>* which, N n) {
+void widen(Ends<T>& row, const Key<T>* by, N n) {
   for (std::int64_t i = 0; i < n; ++i) {
-    row.lo[i] = number_of<T>(key_of(row.lo[i]) + which[i]);  // all bits set are -1
-    row.hi[i] = number_of<T>(key_of(row.hi[i]) - which[i]);
+    row.lo[i] = number_of<T>(key_of(row.lo[i]) - by[i]);
+    row.hi[i] = number_of<T>(key_of(row.hi[i]) + by[i]);
   }
 }
 
 template <class T, class N>
-void read(const LegalBlock& block, std::int64_t first, N n, Ends<T>& row, Key<T>* ok) {
-  const T* lo = block.lo.begin<T>() + first;
-  const T* hi = (block.determined ? block.lo : block.hi).begin<T>() + first;
-  for (std::int64_t i = 0; i < n; ++i) {
-    row.lo[i] = lo[i];
-    row.hi[i] = hi[i];
-    ok[i] &= is_finite(lo[i]) & is_finite(hi[i]);
-  }
+void check_finite(const Ends<T>& row, N n, Key<T>* ok) {
+  for (std::int64_t i = 0; i < n; ++i) ok[i] &= is_finite(row.lo[i]) & is_finite(row.hi[i]);
+}
+
+template <class T, class N>
+void check_numbers(const LegalBlock& block, std::int64_t first, N n, Key<T>* ok) {
   if (block.determined) return;
   const std::uint8_t* flags = block.flags.data() + first;
   for (std::int64_t i = 0; i < n; ++i)
     ok[i] &= -static_cast<Key<T>>(flags[i] == LegalBlock::kNumber);
+}
+
+template <class T, class N, class From = T>
+void read(const LegalBlock& block, std::int64_t first, N n, Ends<T>& row, Key<T>* ok) {
+  const From* lo = block.lo.begin<From>() + first;
+  const From* hi = (block.determined ? block.lo : block.hi).begin<From>() + first;
+  for (std::int64_t i = 0; i < n; ++i) {
+    row.lo[i] = static_cast<T>(lo[i]);
+    row.hi[i] = static_cast<T>(hi[i]);
+  }
+  check_finite(row, n, ok);
+  check_numbers<T>(block, first, n, ok);
 }
 
 // Reads terms of an addition, which may be unrounded products.
@@ -70,11 +92,11 @@ template <class T, class N>
 void read_addend(const LegalBlock& block, std::int64_t first, N n, Ends<T>& row, Key<T>* ok) {
   read(block, first, n, row, ok);
   if (!block.unrounded()) return;
-  Key<T> which[kRow] = {};
+  Key<T> by[kRow] = {};
   const std::uint8_t* inexact = block.inexact.data() + first;
-  for (std::int64_t i = 0; i < n; ++i) which[i] = -static_cast<Key<T>>(inexact[i] != 0);
-  widen(row, which, n);
-  for (std::int64_t i = 0; i < n; ++i) ok[i] &= is_finite(row.lo[i]) & is_finite(row.hi[i]);
+  for (std::int64_t i = 0; i < n; ++i) by[i] = inexact[i];
+  widen(row, by, n);
+  check_finite(row, n, ok);
 }
 
 // Rounding is monotone, and so is adding ends in the order of the keys, signed zeros included: only
@@ -96,29 +118,75 @@ void negate(const Ends<T>& a, N n, Ends<T>& out) {
   }
 }
 
-template <class T, class N>
-void multiply(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out) {
+// The least and the largest of the corners; -0 is less than +0.
+template <class T, class N, class F>
+void corners(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out, F f) {
+  const auto signs = [](Key<T> bits) {
+    return std::bit_cast<T>(bits & std::numeric_limits<Key<T>>::min());
+  };
   for (std::int64_t i = 0; i < n; ++i) {
-    const Key<T> p = key_of(a.lo[i] * b.lo[i]), q = key_of(a.lo[i] * b.hi[i]);
-    const Key<T> r = key_of(a.hi[i] * b.lo[i]), s = key_of(a.hi[i] * b.hi[i]);
-    out.lo[i] = number_of<T>(std::min(std::min(p, q), std::min(r, s)));
-    out.hi[i] = number_of<T>(std::max(std::max(p, q), std::max(r, s)));
+    const T p = f(a.lo[i], b.lo[i]), q = f(a.lo[i], b.hi[i]);
+    const T r = f(a.hi[i], b.lo[i]), s = f(a.hi[i], b.hi[i]);
+    const auto x = std::bit_cast<Key<T>>(p), y = std::bit_cast<Key<T>>(q);
+    const auto z = std::bit_cast<Key<T>>(r), w = std::bit_cast<Key<T>>(s);
+    const T low = p < q ? p : q, least = r < s ? r : s;
+    const T high = p < q ? q : p, most = r < s ? s : r;
+    const T lo = low < least ? low : least, hi = high < most ? most : high;
+    out.lo[i] = lo == 0 ? signs(x | y | z | w) : lo;
+    out.hi[i] = hi == 0 ? signs(x & y & z & w) : hi;
   }
 }
 
+// True for zeros, of any sign, and for the number 1 or -1.
+template <class T>
+bool is_zero(const Ends<T>& x, std::int64_t i) {
+  return (x.lo[i] == 0) & (x.hi[i] == 0);
+}
+template <class T>
+bool is_one(const Ends<T>& x, std::int64_t i) {
+  return (std::abs(x.lo[i]) == 1) & (x.lo[i] == x.hi[i]);
+}
+
+// True if x y is p, its rounded value.
+inline bool is_product(float x, float y, float p) {
+  return static_cast<double>(x) * static_cast<double>(y) == static_cast<double>(p);
+}
+// By Dekker's algorithm, for |x|, |y| < 2^500.
+inline bool is_product(double x, double y, double p) {
+  const auto high = [](double v) {
+    const double c = v * 0x1.0000002p27;
+    return c - (c - v);
+  };
+  const double xh = high(x), yh = high(y), xl = x - xh, yl = y - yh;
+  const double error = ((xh * yh - p) + xh * yl + xl * yh) + xl * yl;
+  return (error == 0) & (std::abs(p) >= 0x1p-960);
+}
+
 // A product that an addition takes may be unrounded, unless it is exact.
-template <class N>
-void leave_unrounded(const Ends<float>& a, const Ends<float>& b, N n, Ends<float>& out,
-                     std::int32_t* ok) {
-  std::int32_t which[kRow] = {};
+template <class T, class N>
+void leave_unrounded(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out, Key<T>* ok) {
+  Key<T> by[kRow] = {};
+  check_finite(out, n, ok);
   for (std::int64_t i = 0; i < n; ++i) {
-    ok[i] &= is_finite(out.lo[i]) & is_finite(out.hi[i]);
-    const bool exact = static_cast<double>(a.lo[i]) * static_cast<double>(b.lo[i]) ==
-                           static_cast<double>(out.lo[i]) &&
-                       key_of(a.lo[i]) == key_of(a.hi[i]) && key_of(b.lo[i]) == key_of(b.hi[i]);
-    which[i] = -static_cast<std::int32_t>(!exact);
+    const T x = a.lo[i], y = b.lo[i];
+    if constexpr (std::is_same_v<T, double>)
+      ok[i] &= -static_cast<Key<T>>((std::abs(x) < 0x1p500) & (std::abs(y) < 0x1p500));
+    const bool exact = (x == a.hi[i]) & (y == b.hi[i]) & is_product(x, y, x * y);
+    by[i] = !(exact | is_zero(a, i) | is_zero(b, i) | is_one(a, i) | is_one(b, i));
   }
-  widen(out, which, n);
+  widen(out, by, n);
+}
+
+template <class T, class N>
+void divide(const RowRules& rules, const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out,
+            Key<T>* ok) {
+  for (std::int64_t i = 0; i < n; ++i) ok[i] &= -static_cast<Key<T>>((b.lo[i] > 0) | (b.hi[i] < 0));
+  corners(a, b, n, out, [](T x, T y) { return x / y; });
+  Key<T> by[kRow] = {};
+  for (std::int64_t i = 0; i < n; ++i)
+    by[i] = (is_zero(a, i) ? 0 : rules.ulp) + (rules.unrounded & !is_one(b, i) ? 1 : 0);
+  widen(out, by, n);
+  check_finite(out, n, ok);
 }
 
 template <class T, class N>
@@ -129,33 +197,185 @@ void maximum(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out) {
   }
 }
 
+// Extends the results by those rounded to float32, as excess.h does.
+template <class N>
+void round_to_float(const RowRules& rules, N n, Ends<double>& out, std::int64_t* ok) {
+  Ends<float> row;
+  std::int32_t by[kRow] = {};
+  for (std::int64_t i = 0; i < n; ++i) {
+    row.lo[i] = static_cast<float>(out.lo[i]);
+    row.hi[i] = static_cast<float>(out.hi[i]);
+  }
+  if (rules.ulp > 0) {
+    for (std::int64_t i = 0; i < n; ++i) by[i] = is_zero(out, i) ? 0 : rules.ulp;
+    widen(row, by, n);
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double lo = row.lo[i], hi = row.hi[i];
+    ok[i] &= is_finite(lo) & is_finite(hi);
+    out.lo[i] = rules.node.rounds_always | (lo < out.lo[i]) ? lo : out.lo[i];
+    out.hi[i] = rules.node.rounds_always | (hi > out.hi[i]) ? hi : out.hi[i];
+  }
+}
+
+struct BallRow {
+  double value[kRow], radius[kRow];
+};
+
+// made, rounded and within_ulp of ball.h; what is unknown is not ok.
+template <class N>
+void made(BallRow& x, N n, std::int64_t* ok) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    x.radius[i] = x.radius[i] * (1 + 0x1p-48) + std::abs(x.value[i]) * 0x1p-52 + 0x1p-1070;
+    ok[i] &= is_finite(x.value[i]) & is_finite(x.radius[i]);
+  }
+}
+template <class N>
+void rounded(BallRow& x, const ball::Unit& u, double ulp, N n, std::int64_t* ok) {
+  const auto most = [&](std::int64_t i) {
+    return (std::abs(x.value[i]) + x.radius[i]) * (1 + 0x1p-52);
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    ok[i] &= -static_cast<std::int64_t>(most(i) < u.largest);
+    x.radius[i] = x.radius[i] + u.relative * most(i) + u.absolute;
+  }
+  made(x, n, ok);
+  if (ulp == 0) return;
+  for (std::int64_t i = 0; i < n; ++i)
+    x.radius[i] =
+        x.radius[i] + ulp * 2 * (u.relative * (most(i) * (1 + 4 * ulp * u.relative)) + u.absolute);
+  made(x, n, ok);
+}
+
 template <class T, class N>
-void row(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* const> operands,
-         std::int64_t first, N n, LegalBlock& out, std::uint8_t* done) {
+void read_balls(const RowRules& rules, std::size_t k, const LegalBlock& block, std::int64_t first,
+                N n, BallRow& out, std::int64_t* ok) {
+  if (!block.balls.empty()) {
+    const Ball* balls = block.balls.data() + first;
+    for (std::int64_t i = 0; i < n; ++i) {
+      out.value[i] = balls[i].value;
+      out.radius[i] = balls[i].radius;
+      ok[i] &= is_finite(out.radius[i]);
+    }
+    return;
+  }
+  const T* low = block.lo.begin<T>() + first;
+  const T* high = (block.determined ? block.lo : block.hi).begin<T>() + first;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double lo = low[i], hi = high[i];
+    out.value[i] = lo / 2 + hi / 2;
+    out.radius[i] = hi / 2 - lo / 2;
+  }
+  made(out, n, ok);
+  for (std::int64_t i = 0; i < n; ++i) {
+    out.value[i] = low[i] == high[i] ? static_cast<double>(low[i]) : out.value[i];
+    out.radius[i] = low[i] == high[i] ? 0 : out.radius[i];
+  }
+  if (!block.unrounded() || !rules.node.contraction.reads_unrounded(k)) return;
+  BallRow wide = out;
+  const ball::Unit& u = ball::unit_of(dtype_v<T>);
+  for (std::int64_t i = 0; i < n; ++i)
+    wide.radius[i] += 2 * (u.relative * ((std::abs(out.value[i]) + out.radius[i]) * (1 + 0x1p-52) *
+                                         (1 + 4 * u.relative)) +
+                           u.absolute);
+  made(wide, n, ok);
+  const std::uint8_t* inexact = block.inexact.data() + first;
+  for (std::int64_t i = 0; i < n; ++i)
+    out.radius[i] = inexact[i] != 0 ? wide.radius[i] : out.radius[i];
+}
+
+template <class T>
+T beside(double x, bool up) {
+  const T near = static_cast<T>(x);
+  if constexpr (std::is_same_v<T, double>) return near;
+  const bool moves = (up ? static_cast<double>(near) < x : static_cast<double>(near) > x) &
+                     (std::abs(near) < std::numeric_limits<T>::infinity());
+  return number_of<T>(key_of(near) + (moves ? up ? 1 : -1 : 0));
+}
+
+// The radius form of radius.h, where it has one.
+template <class T, class N>
+void narrow_by_radius(const RowRules& rules, std::span<const LegalBlock* const> operands,
+                      std::int64_t first, N n, Ends<T>& out, Ball* balls, Key<T>* done) {
+  BallRow a, b, x;
+  std::int64_t ok[kRow];
+  std::fill_n(ok, kRow, std::int64_t{-1});
+  read_balls<T>(rules, 0, *operands[0], first, n, a, ok);
+  read_balls<T>(rules, 1, *operands[1], first, n, b, ok);
+  if (rules.node.op == Op::Sub)
+    for (std::int64_t i = 0; i < n; ++i) b.value[i] = -b.value[i];
+  if (rules.node.op == Op::Mul) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      x.value[i] = a.value[i] * b.value[i];
+      x.radius[i] = std::abs(a.value[i]) * b.radius[i] + std::abs(b.value[i]) * a.radius[i] +
+                    a.radius[i] * b.radius[i];
+    }
+  } else if (rules.node.op == Op::Div) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      const double least = (std::abs(b.value[i]) - b.radius[i]) * (1 - 0x1p-52);
+      ok[i] &= -static_cast<std::int64_t>(least > 0);
+      x.value[i] = a.value[i] / b.value[i];
+      x.radius[i] = (a.radius[i] + std::abs(x.value[i]) * (1 + 0x1p-52) * b.radius[i]) / least;
+    }
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) {
+      x.value[i] = a.value[i] + b.value[i];
+      x.radius[i] = a.radius[i] + b.radius[i];
+    }
+  }
+  made(x, n, ok);
+  rounded(x, ball::unit_of(dtype_v<T>), rules.ulp, n, ok);
+  if (rules.rounds) rounded(x, ball::unit_of(DType::Float32), rules.ulp, n, ok);
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double lo = ball::below(x.value[i] - x.radius[i]);
+    const double hi = ball::above(x.value[i] + x.radius[i]);
+    T low = beside<T>(lo, !rules.keeps), high = beside<T>(hi, rules.keeps);
+    low = low == 0 ? -T{} : low;  // either zero
+    high = high == 0 ? T{} : high;
+    const T least = out.lo[i] < low ? low : out.lo[i], most = high < out.hi[i] ? high : out.hi[i];
+    const bool meet = least <= most;
+    out.lo[i] = meet ? least : out.lo[i];
+    out.hi[i] = meet ? most : out.hi[i];
+  }
+  for (std::int64_t i = 0; i < n; ++i) done[i] &= static_cast<Key<T>>(ok[i]);
+  if (rules.keeps)
+    for (std::int64_t i = 0; i < n; ++i) balls[i] = {x.value[i], x.radius[i]};
+}
+
+template <class T, class N>
+void row(const RowRules& rules, std::span<const LegalBlock* const> operands, std::int64_t first,
+         N n, LegalBlock& out, std::uint8_t* done) {
+  const ProgramNode& node = rules.node;
   const bool additive = node.op == Op::Add || node.op == Op::Sub;
   const auto get = [&](const LegalBlock& block, Ends<T>& to, Key<T>* ok) {
     additive ? read_addend<T>(block, first, n, to, ok) : read<T>(block, first, n, to, ok);
   };
-  Ends<T> a{}, b{}, c{};
+  Ends<T> a, b, c;
   Key<T> ok[kRow];
   std::fill_n(ok, kRow, Key<T>{-1});
-  get(*operands[0], a, ok);
-  if (operands.size() > 1) get(*operands[1], b, ok);
+  if (node.op == Op::Cast) {
+    if constexpr (std::is_same_v<T, double>)
+      read<T, N, float>(*operands[0], first, n, c, ok);
+    else
+      read<T, N, double>(*operands[0], first, n, c, ok);
+  } else {
+    get(*operands[0], a, ok);
+    if (operands.size() > 1) get(*operands[1], b, ok);
+  }
   switch (node.op) {
+    case Op::Cast: break;
     case Op::Neg: negate(a, n, c); break;
     case Op::Sub:
       negate(b, n, b);
       add(a, b, n, c);
       break;
     case Op::Add: add(a, b, n, c); break;
+    case Op::Div: divide(rules, a, b, n, c, ok); break;
     case Op::Mul:
-      multiply(a, b, n, c);
-      if constexpr (std::is_same_v<T, float>)
-        if (unrounded) leave_unrounded(a, b, n, c, ok);
+      corners(a, b, n, c, [](T x, T y) { return x * y; });
+      if (rules.unrounded) leave_unrounded(a, b, n, c, ok);
       break;
     case Op::Noop:
-    case Op::Cast:
-    case Op::Div:
     case Op::Max:
     case Op::Mod:
     case Op::Xor:
@@ -165,6 +385,18 @@ void row(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* co
       maximum(a, b, n, c);
       break;
   }
+  if (rules.alike && node.op != Op::Neg)
+    for (std::int64_t i = 0; i < n; ++i) {
+      c.lo[i] = c.lo[i] == 0 ? -T{} : c.lo[i];
+      c.hi[i] = c.hi[i] == 0 ? T{} : c.hi[i];
+    }
+  if constexpr (std::is_same_v<T, double>)
+    if (rules.rounds) round_to_float(rules, n, c, ok);
+  if (rules.by_radius) {
+    check_finite(c, n, ok);
+    narrow_by_radius(rules, operands, first, n, c, rules.keeps ? out.balls.data() + first : nullptr,
+                     ok);
+  }
   // The general rules overwrite elements that are not ok.
   std::copy_n(c.lo, std::int64_t{n}, out.lo.begin<T>() + first);
   std::copy_n(c.hi, std::int64_t{n}, out.hi.begin<T>() + first);
@@ -173,54 +405,105 @@ void row(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* co
 }
 
 template <class T>
-void run(const ProgramNode& node, bool unrounded, std::span<const LegalBlock* const> operands,
-         LegalBlock& out, std::uint8_t* done) {
+void run(const RowRules& rules, std::span<const LegalBlock* const> operands, LegalBlock& out,
+         std::uint8_t* done) {
   std::int64_t first = 0;
   // A constant length lets the compiler vectorize.
   for (; first + kRow <= out.count(); first += kRow)
-    row<T>(node, unrounded, operands, first, std::integral_constant<std::int64_t, kRow>(), out,
-           done);
-  if (first < out.count()) row<T>(node, unrounded, operands, first, out.count() - first, out, done);
+    row<T>(rules, operands, first, std::integral_constant<std::int64_t, kRow>(), out, done);
+  if (first < out.count()) row<T>(rules, operands, first, out.count() - first, out, done);
 }
 
-}  // namespace
+#if defined(__x86_64__)
+// The same, by longer vectors.
+template <class T>
+[[gnu::flatten, gnu::target("avx2")]] void run_long(const RowRules& rules,
+                                                    std::span<const LegalBlock* const> operands,
+                                                    LegalBlock& out, std::uint8_t* done) {
+  run<T>(rules, operands, out, done);
+}
+#endif
 
-void apply_interval_rows(const ProgramNode& node, const Profile& profile,
-                         std::span<const LegalBlock* const> operands, LegalBlock& out,
-                         std::vector<std::uint8_t>& done) {
-  done.clear();
-  if (node.dtype != DType::Float32 && node.dtype != DType::Float64) return;
-  if (profile.flushes_inputs || profile.flushes_outputs || profile.finite_only ||
-      profile.zeros_alike)
-    return;
-  const bool hands_on = node.op == Op::Mul || node.op == Op::Max;
-  if ((hands_on && node.contraction.passes != 0) || node.contraction.flips_fused) return;
-  if (profile.contracts && doubles_unrounded(node)) return;
-  const bool unrounded = node.op == Op::Mul && node.contraction.is_addend && profile.contracts;
+template <class T>
+void run_fastest(const RowRules& rules, std::span<const LegalBlock* const> operands,
+                 LegalBlock& out, std::uint8_t* done) {
+#if defined(__x86_64__)
+  static const bool is_long = __builtin_cpu_supports("avx2") != 0;
+  if (is_long) return run_long<T>(rules, operands, out, done);
+#endif
+  run<T>(rules, operands, out, done);
+}
+
+// False if there is no fast form.
+bool has_rules(const Profile& profile, std::span<const LegalBlock* const> operands, Form form,
+               RowRules& rules) {
+  constexpr double kMostUlp = 1 << 20;
+  const ProgramNode& node = rules.node;
+  const Contraction& c = node.contraction;
+  if (node.dtype != DType::Float32 && node.dtype != DType::Float64) return false;
+  if (profile.flushes_inputs || profile.flushes_outputs || profile.finite_only) return false;
+  const bool reads =
+      std::ranges::any_of(operands, [](const LegalBlock* b) { return b->unrounded(); });
+  rules.unrounded = profile.contracts && c.may_be_unrounded();
+  rules.alike = profile.zeros_alike;
+  rules.rounds = node.rounds_to.has_value();
+  if (c.flips_fused || (profile.contracts && doubles_unrounded(node))) return false;
+  if (rules.rounds && (node.dtype != DType::Float64 || node.rounds_to != DType::Float32))
+    return false;
   switch (node.op) {
     case Op::Mul:
-      if (node.contraction.is_summed && profile.product_digits != 0) return;
-      if (unrounded && node.dtype == DType::Float64) return;  // exactness takes more than a product
+      if (c.passes != 0 || (c.is_summed && profile.product_digits != 0)) return false;
+      break;
+    case Op::Div:
+      if (reads || profile.div.ulp_per_x != 0 || profile.div.ulp > kMostUlp) return false;
+      rules.ulp = static_cast<int>(std::ceil(profile.div.ulp));
+      break;
+    case Op::Cast:
+      if (rules.rounds || node.bitcast || reads || casts_openly(node, profile) ||
+          !is_float(node.src_dtypes[0]) ||
+          itemsize(node.src_dtypes[0]) != 12 - itemsize(node.dtype))
+        return false;
+      if (profile.contracts && c.may_be_unrounded() && node.dtype == DType::Float32) return false;
+      break;
+    case Op::Max:
+      if (c.passes != 0 || rules.rounds) return false;
       break;
     case Op::Neg:
+      if (rules.rounds) return false;
+      break;
     case Op::Add:
-    case Op::Sub:
-    case Op::Max: break;
+    case Op::Sub: break;
     case Op::Noop:
-    case Op::Cast:
-    case Op::Div:
     case Op::Mod:
     case Op::Xor:
     TOUCHSTONE_CASES_FUNCTION:
     TOUCHSTONE_CASES_COMPARISON:
     TOUCHSTONE_CASES_BEYOND_BINARY:
-      return;
+      return false;
   }
+  return form != Form::Radius;
+}
+
+}  // namespace
+
+bool apply_interval_rows(const ProgramNode& node, const Profile& profile,
+                         std::span<const LegalBlock* const> operands, LegalBlock& out, Done& done,
+                         Form form) {
+  done.clear();
+  RowRules rules{node};
+  if (!has_rules(profile, operands, form, rules)) return false;
   done.resize(static_cast<std::size_t>(out.count()));
+  const bool by_radius = needs_radius(node, profile, operands, form);
+  rules.by_radius =
+      by_radius && !excess_type(profile, node.dtype) &&
+      (node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul || node.op == Op::Div);
+  rules.keeps = rules.by_radius && rules.unrounded;
+  if (rules.keeps) out.balls.resize(done.size());
   if (node.dtype == DType::Float32)
-    run<float>(node, unrounded, operands, out, done.data());
+    run_fastest<float>(rules, operands, out, done.data());
   else
-    run<double>(node, unrounded, operands, out, done.data());
+    run_fastest<double>(rules, operands, out, done.data());
+  return rules.by_radius || !by_radius;
 }
 
 }  // namespace touchstone::interp

@@ -61,17 +61,6 @@ class Allowance {
   const Profile& profile_;
 };
 
-// Calls f for each element of `out` that has no result yet.
-template <class F>
-void each(const LegalBlock& out, const Done& done, F f) {
-  if (done.empty()) {
-    for (std::int64_t i = 0; i < out.count(); ++i) f(i);
-    return;
-  }
-  const std::uint8_t *from = done.data(), *end = from + done.size();
-  for (const std::uint8_t* at = from; (at = std::find(at, end, 0)) != end; ++at) f(at - from);
-}
-
 template <class T, class R, class F>
 void map1(const Allowance<T>& allow, const LegalBlock& a, LegalBlock& out, F f) {
   for (std::int64_t i = 0; i < out.count(); ++i)
@@ -81,7 +70,7 @@ void map1(const Allowance<T>& allow, const LegalBlock& a, LegalBlock& out, F f) 
 template <class T, class R, class F>
 void map2(const Allowance<T>& allow, const LegalBlock& a, const LegalBlock& b, LegalBlock& out,
           const Done& done, F f) {
-  each(out, done, [&](std::int64_t i) {
+  each_open(out, done, [&](std::int64_t i) {
     const Legal<T> x = allow.operand(a.get<T>(i)), y = allow.operand(b.get<T>(i));
     const bool finite = !allow.profile().finite_only ||
                         !(x.any || x.nan || x.has_infinity() || y.any || y.nan || y.has_infinity());
@@ -93,7 +82,7 @@ template <class T, class F>
 void add_terms(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
                const LegalBlock& b, LegalBlock& out, const Done& done, F f) {
   const bool doubles = allow.profile().contracts && doubles_unrounded(node);
-  each(out, done, [&](std::int64_t i) {
+  each_open(out, done, [&](std::int64_t i) {
     Legal<T> sum = f(allow.operand(addend<T>(a, i)), allow.operand(addend<T>(b, i)));
     if constexpr (is_float_storage<T>)  // x * 2 is rounded only if it overflows
       if (doubles && (sum.has_infinity() || is_saturated(sum))) sum = not_rounded(sum);
@@ -106,7 +95,7 @@ void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlo
               const LegalBlock& b, LegalBlock& out, const Done& done) {
   const Profile& profile = allow.profile();
   const bool unrounded = profile.contracts && node.contraction.may_be_unrounded();
-  each(out, done, [&](std::int64_t i) {
+  each_open(out, done, [&](std::int64_t i) {
     Legal<T> x = allow.operand(operand<T>(node, 0, a, i));
     Legal<T> y = allow.operand(operand<T>(node, 1, b, i));
     if constexpr (is_float_storage<T>) {
@@ -130,10 +119,10 @@ void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlo
 
 template <class T>
 void divide(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
-            const LegalBlock& b, LegalBlock& out) {
+            const LegalBlock& b, LegalBlock& out, const Done& done) {
   // Division by a power of two is a product.
   const bool unrounded = allow.profile().contracts && node.contraction.may_be_unrounded();
-  for (std::int64_t i = 0; i < out.count(); ++i) {
+  each_open(out, done, [&](std::int64_t i) {
     const Legal<T> x = allow.operand(operand<T>(node, 0, a, i));
     const Legal<T> y = allow.operand(operand<T>(node, 1, b, i));
     Legal<T> quotient = legal::div(x, y);
@@ -144,7 +133,7 @@ void divide(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock
       if (unrounded && !is_one(y)) quotient = not_rounded(quotient);
     }
     out.set<T>(i, allow.result(quotient));
-  }
+  });
 }
 
 template <class T>
@@ -165,7 +154,7 @@ void multiply_add(const ProgramNode& node, const Allowance<T>& allow,
 template <class T>
 void maximum(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock& a,
              const LegalBlock& b, LegalBlock& out, const Done& done) {
-  each(out, done, [&](std::int64_t i) {
+  each_open(out, done, [&](std::int64_t i) {
     const Legal<T> x = allow.operand(operand<T>(node, 0, a, i));
     const Legal<T> y = allow.operand(operand<T>(node, 1, b, i));
     Legal<T> most = legal::max(x, y);
@@ -224,7 +213,7 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
       for (std::int64_t i = 0; i < out.count(); ++i) out.set<T>(i, operand<T>(node, 0, *in[0], i));
       return;
     case Op::Neg:
-      return each(out, done, [&](std::int64_t i) {
+      return each_open(out, done, [&](std::int64_t i) {
         out.set<T>(i, legal::neg(operand<T>(node, 0, *in[0], i)));
       });
     case Op::Add: return add_terms<T>(node, allow, *in[0], *in[1], out, done, legal::add<T>);
@@ -249,7 +238,7 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
       break;
   }
   if constexpr (!std::is_same_v<T, bool>) {
-    if (node.op == Op::Div) return divide<T>(node, allow, *in[0], *in[1], out);
+    if (node.op == Op::Div) return divide<T>(node, allow, *in[0], *in[1], out, done);
     if (node.op == Op::Mod) return map2<T, T>(allow, *in[0], *in[1], out, {}, legal::mod<T>);
   }
   if constexpr (is_float_storage<T>) {
@@ -315,16 +304,6 @@ using Widest = std::conditional_t<
     is_float_storage<From>, double,
     std::conditional_t<std::is_same_v<From, std::uint64_t>, std::uint64_t, std::int64_t>>;
 
-template <class From>
-void apply_cast_of(const ProgramNode& node, const Profile& profile, std::span<const Legal<From>> in,
-                   LegalBlock& out) {
-  const Allowance<From> allow(profile);
-  with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
-    std::int64_t i = 0;
-    for (const Legal<From>& a : in) out.set<To>(i++, allow.result(cast_of<To>(node, profile, a)));
-  });
-}
-
 // cos and tan by the profile's rules for SIN.
 template <class T>
 Legal<T> beyond_sine(NamedFunction f, const Profile& profile, double size, const Legal<T>& x) {
@@ -349,23 +328,24 @@ void apply_legal(const ProgramNode& node, const Profile& profile,
 }
 
 void apply_legal_cast(const ProgramNode& node, const Profile& profile, const LegalBlock& in,
-                      LegalBlock& out) {
+                      const Done& done, LegalBlock& out) {
   with_storage(node.src_dtypes[0], [&]<class From>(std::type_identity<From>) {
     if (node.bitcast) return apply_bitcast<From>(node, in, out);
     using Wide = Widest<From>;
     const Allowance<From> allow(profile);
-    std::vector<Legal<Wide>> wide;
-    for (std::int64_t i = 0; i < out.count(); ++i) {
+    const Allowance<Wide> wide(profile);
+    std::vector<std::pair<std::int64_t, Legal<Wide>>> all;
+    each_open(out, done, [&](std::int64_t i) {
       const Legal<From> a = operand<From>(node, 0, in, i);
-      if (node.dtype == dtype_v<From>) {
-        out.set<From>(i, a);
-        continue;
-      }
+      if (node.dtype == dtype_v<From>) return out.set<From>(i, a);
       const Legal<From> seen = allow.operand(a);
-      wide.push_back({convert<Wide>(seen.lo), convert<Wide>(seen.hi), seen.number, seen.nan,
-                      seen.any, seen.apart});
-    }
-    if (node.dtype != dtype_v<From>) apply_cast_of<Wide>(node, profile, wide, out);
+      all.push_back({i,
+                     {convert<Wide>(seen.lo), convert<Wide>(seen.hi), seen.number, seen.nan,
+                      seen.any, seen.apart}});
+    });
+    with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
+      for (const auto& [i, a] : all) out.set<To>(i, wide.result(cast_of<To>(node, profile, a)));
+    });
   });
 }
 

@@ -124,60 +124,46 @@ bool is_rounded(const ProgramNode& node, const Profile& profile) {
 
 template <class T>
 void apply_typed(const ProgramNode& node, const Profile& profile,
-                 std::span<const LegalBlock* const> operands, Form form, LegalBlock& out) {
-  std::vector<Ball> balls(static_cast<std::size_t>(out.count()));
-  std::array<std::vector<Ball>, 3> of;  // of each operand
+                 std::span<const LegalBlock* const> operands, Form form, const Done& done,
+                 LegalBlock& out) {
   const std::size_t first = node.op == Op::Where ? 1 : 0;
-  for (std::size_t k = first; k < operands.size(); ++k) {
-    of[k].resize(balls.size(), Ball::unknown());
-    with_storage(node.src_dtypes[k], [&]<class S>(std::type_identity<S>) {
-      if constexpr (is_float_storage<S>)
-        for (std::size_t i = 0; i < balls.size(); ++i) {
-          const auto at = static_cast<std::int64_t>(i);
-          of[k][i] = ball_of<S>(*operands[k], at);
-          if (operands[k]->balls.empty() && operands[k]->unrounded(at) &&
-              node.contraction.reads_unrounded(k) && of[k][i].known())
-            of[k][i] = ball::within_ulp(of[k][i], 1, ball::unit_of(node.src_dtypes[k]));
-        }
+  const auto operand = [&](std::size_t k, std::int64_t i) {
+    return with_storage(node.src_dtypes[k], [&]<class S>(std::type_identity<S>) {
+      if constexpr (is_float_storage<S>) {
+        const LegalBlock& block = *operands[k];
+        const Ball x = ball_of<S>(block, i);
+        const bool widens = block.balls.empty() && block.unrounded(i) &&
+                            node.contraction.reads_unrounded(k) && x.known();
+        return widens ? ball::within_ulp(x, 1, ball::unit_of(dtype_v<S>)) : x;
+      }
+      return Ball::unknown();
     });
-  }
+  };
+  const auto result = [&](std::int64_t i) {
+    std::array<Ball, 3> in{};
+    for (std::size_t k = first; k < operands.size(); ++k) {
+      in[k] = operand(k, i);
+      if (!in[k].known()) return Ball::unknown();
+    }
+    if (node.op == Op::Where) {
+      const auto chosen = operands[0]->get<bool>(i);
+      if (chosen.is_point()) in[1] = in[2] = chosen.lo ? in[1] : in[2];
+    }
+    // If a number beats NaN, the smaller operand is the result if the larger is NaN.
+    if (node.op == Op::Max && profile.max != MaxOfNan::NanWins &&
+        (operands[0]->get<T>(i).nan || operands[1]->get<T>(i).nan))
+      return ball::either(in[0], in[1]);
+    return ball_of_result(node, profile, std::span(in).first(operands.size()),
+                          declared_ulp(node.op, profile, in[0].most()));
+  };
   const bool outwards = stays_unrounded(node, profile);
   const bool keeps = form == Form::Radius || !is_rounded(node, profile);
-  const auto each = [&](auto result) {
-    for (std::size_t i = 0; i < balls.size(); ++i) {
-      balls[i] = result(i);
-      narrow<T>(outwards, keeps, form, balls[i], out, static_cast<std::int64_t>(i));
-    }
-  };
-  if ((node.op == Op::Add || node.op == Op::Sub) && !node.rounds_to && !profile.flushes_inputs &&
-      !profile.flushes_outputs) {  // fast path for the most frequent case
-    const ball::Unit& unit = ball::unit_of(node.dtype);
-    each([&](std::size_t i) {
-      const Ball a = of[0][i], b = node.op == Op::Add ? of[1][i] : ball::neg(of[1][i]);
-      return a.known() && b.known() ? ball::rounded(ball::add(a, b), unit) : Ball::unknown();
-    });
-  } else {
-    each([&](std::size_t i) {
-      std::array<Ball, 3> in{};
-      for (std::size_t k = first; k < operands.size(); ++k) {
-        in[k] = of[k][i];
-        if (!in[k].known()) return Ball::unknown();
-      }
-      if (node.op == Op::Where) {
-        const auto chosen = operands[0]->get<bool>(static_cast<std::int64_t>(i));
-        if (chosen.is_point()) in[1] = in[2] = chosen.lo ? in[1] : in[2];
-      }
-      // If a number beats NaN, the smaller operand is the result if the larger is NaN.
-      if (node.op == Op::Max && profile.max != MaxOfNan::NanWins) {
-        const auto at = static_cast<std::int64_t>(i);
-        if (operands[0]->get<T>(at).nan || operands[1]->get<T>(at).nan)
-          return ball::either(in[0], in[1]);
-      }
-      return ball_of_result(node, profile, std::span(in).first(operands.size()),
-                            declared_ulp(node.op, profile, in[0].most()));
-    });
-  }
-  if (keeps) out.balls = std::move(balls);
+  if (keeps) out.balls.resize(static_cast<std::size_t>(out.count()));
+  each_open(out, done, [&](std::int64_t i) {
+    Ball ball = result(i);
+    narrow<T>(outwards, keeps, form, ball, out, i);
+    if (keeps) out.balls[static_cast<std::size_t>(i)] = ball;
+  });
 }
 
 }  // namespace
@@ -215,14 +201,18 @@ Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<c
   return x;
 }
 
+bool needs_radius(const ProgramNode& node, const Profile& profile,
+                  std::span<const LegalBlock* const> operands, Form form) {
+  return form != Form::Interval && is_float(node.dtype) && !node.bitcast && node.op != Op::Mod &&
+         node.op != Op::Function && (form == Form::Radius || may_narrow(node, profile, operands));
+}
+
 void apply_radius(const ProgramNode& node, const Profile& profile,
-                  std::span<const LegalBlock* const> operands, Form form, LegalBlock& out) {
-  if (form == Form::Interval || !is_float(node.dtype) || node.bitcast || node.op == Op::Mod ||
-      node.op == Op::Function)
-    return;
-  if (form != Form::Radius && !may_narrow(node, profile, operands)) return;
+                  std::span<const LegalBlock* const> operands, Form form, const Done& done,
+                  LegalBlock& out) {
+  if (!needs_radius(node, profile, operands, form)) return;
   with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
-    if constexpr (is_float_storage<T>) apply_typed<T>(node, profile, operands, form, out);
+    if constexpr (is_float_storage<T>) apply_typed<T>(node, profile, operands, form, done, out);
   });
 }
 

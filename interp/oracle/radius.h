@@ -27,9 +27,13 @@ double declared_ulp(Op op, const Profile& profile, double size);
 Ball ball_of_result(const ProgramNode& node, const Profile& profile, std::span<const Ball> operands,
                     double ulp);
 
-/// Intersects the intervals of a float node with its radius form and keeps the narrower as the
-/// radius.
+/// True if the radius form may narrow the results of the node.
+bool needs_radius(const ProgramNode& node, const Profile& profile,
+                  std::span<const LegalBlock* const> operands, Form form);
+/// Intersects the intervals of a float node that are not `done` with its radius form, if that may
+/// narrow them, and keeps the narrower as the radius.
 void apply_radius(const ProgramNode& node, const Profile& profile,
-                  std::span<const LegalBlock* const> operands, Form form, LegalBlock& out);
+                  std::span<const LegalBlock* const> operands, Form form, const Done& done,
+                  LegalBlock& out);
 
 }  // namespace touchstone::interp
