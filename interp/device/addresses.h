@@ -44,17 +44,21 @@ class Addresses {
   /// Reads `count` elements as runs, in order. A run ends where an axis does, unless the next one
   /// continues it.
   void runs(std::int64_t first, std::int64_t count, std::vector<AddressRun>& out) const;
+  /// True only if all addresses are equal.
+  bool operator==(const Addresses&) const = default;
 
  private:
   struct Axis {
     std::int64_t size, stride, begin, end;  // valid if begin <= index < end
     bool masked() const { return begin > 0 || end < size; }
+    bool operator==(const Axis&) const = default;
   };
   struct FlatView {
     // Without irrelevant axes of size 1; two axes of which one continues the rows of the other are
     // merged.
     std::vector<Axis> axes;
     std::int64_t offset = 0;
+    bool operator==(const FlatView&) const = default;
   };
   static std::uint64_t way(const Axis& axis, std::int64_t steps);  // modulo 2^64
   static FlatView flatten(const View& view, std::span<const int> order);

@@ -61,6 +61,7 @@ class Evaluator {
       }
       states_.push_back(std::move(states));
     }
+    if constexpr (kSpreads) find_alike();
   }
 
   /// Calls sink(first, block) for the blocks of the kernel's value, in order.
@@ -71,8 +72,14 @@ class Evaluator {
   /// The same for elements [begin, end) of the value.
   template <class Sink>
   void run(std::int64_t begin, std::int64_t end, Sink&& sink) {
-    for (std::int64_t first = begin; first < end; first += elements_) {
-      const std::int64_t count = std::min(elements_, end - first);
+    // Whole rows, so that reduces of rows compute the same blocks.
+    const std::vector<std::int64_t>& shape = program_.regions[0].shape;
+    std::int64_t row = 1;
+    for (std::size_t i = shape.size(); i-- > 0 && row * shape[i] <= elements_ && shape[i] > 0;)
+      if ((row *= shape[i]) > 1) break;
+    const std::int64_t most = elements_ / row * row;
+    for (std::int64_t first = begin; first < end; first += most) {
+      const std::int64_t count = std::min(most, end - first);
       sink(first, evaluate(0, first, count));
     }
   }
@@ -102,6 +109,7 @@ class Evaluator {
   struct NodeState {
     Block block;  // of runs [first, first + count) of the node's equal elements
     std::int64_t first = -1, count = 0;
+    std::vector<std::pair<std::size_t, std::size_t>> alike;  // region and node
     Block spread;  // the same as runs [spread_first, ...) of `spread_run` elements
     std::int64_t spread_run = 0, spread_first = 0;
     Kept kept;
@@ -129,26 +137,56 @@ class Evaluator {
         }
       return &std::as_const(state.block);
     };
+    struct Elements {  // of a node, by runs
+      std::int64_t run, at, n;
+    };
+    const auto elements_of = [&](std::size_t i) {
+      const std::int64_t run = kSpreads ? region.nodes[i].run : 1, at = first / run;
+      return Elements{run, at, (first + count - 1) / run - at + 1};
+    };
+    std::vector<std::uint8_t> open(region.nodes.size(), kSpreads ? 0 : 1);
+    open.back() = 1;
+    for (std::size_t i = open.size(); kSpreads && i-- > 0;) {
+      if (open[i] == 0) continue;
+      const auto [run, at, n] = elements_of(i);
+      NodeState& state = states[i];
+      const auto holds = [&](const NodeState& x) { return x.first == at && x.count == n; };
+      for (std::size_t k = 0; k < state.alike.size() && !holds(state); ++k) {
+        const NodeState& other = states_[state.alike[k].first][state.alike[k].second];
+        if (!holds(other)) continue;
+        state.block = other.block;
+        state.first = at;
+        state.count = n;
+      }
+      open[i] = holds(state) ? 0 : 1;
+      for (const int s : region.nodes[i].src)
+        if (open[i] != 0) open[static_cast<std::size_t>(s)] = 1;
+    }
     std::vector<const Block*> operands;
     std::vector<AddressRun> one;
     for (std::size_t i = 0; i < region.nodes.size(); ++i) {
+      if (open[i] == 0) continue;
       const ProgramNode& node = region.nodes[i];
       NodeState& state = states[i];
-      const std::int64_t run = kSpreads ? node.run : 1, at = first / run,
-                         n = (first + count - 1) / run - at + 1;
-      if (run > 1) {
-        if (state.first == at && state.count == n) continue;
-        state.first = at;
-        state.count = n;
-        state.spread_run = 0;
-      }
+      const auto [run, at, n] = elements_of(i);
+      state.first = -1;
+      state.spread_run = 0;
       // The runs of addresses of one element of each run of the node's.
-      const auto runs_of = [&](const Addresses& all, std::vector<AddressRun>& out) {
-        if (run == 1) return all.runs(first, count, out);
+      const auto runs_of = [&, each = run, begin = at, end = at + n](const Addresses& all,
+                                                                     std::vector<AddressRun>& out) {
+        if (each == 1) return all.runs(first, count, out);
         out.clear();
-        for (std::int64_t k = at; k < at + n; ++k) {
-          all.runs(k * run, 1, one);
-          out.push_back(one[0]);
+        for (std::int64_t k = begin; k < end; ++k) {
+          all.runs(k * each, 1, one);
+          const std::int64_t step =
+              out.empty() ? 0 : one[0].base - out.back().at(out.back().count - 1);
+          if (out.empty() || !one[0].valid() || !out.back().valid() ||
+              (out.back().count > 1 && step != out.back().stride)) {
+            out.push_back(one[0]);
+          } else {
+            ++out.back().count;
+            out.back().stride = step;
+          }
         }
       };
       Block& out = state.block;
@@ -177,8 +215,24 @@ class Evaluator {
         for (const int s : node.src) operands.push_back(operand(s, run, at, n));
         domain_.apply(node, operands, n, out);
       }
+      state.first = at;
+      state.count = n;
     }
     return *operand(static_cast<int>(states.size()) - 1, 1, first, count);
+  }
+
+  // Lets regions over the same elements copy each other's results.
+  void find_alike() {
+    for (const auto& [pair, found] : alike_nodes(program_)) {
+      const auto a = static_cast<std::size_t>(pair.first),
+                 b = static_cast<std::size_t>(pair.second);
+      for (std::size_t j = 0; j < found.size(); ++j) {
+        if (found[j] < 0 || program_.regions[b].nodes[j].src.empty()) continue;
+        const auto i = static_cast<std::size_t>(found[j]);
+        states_[a][i].alike.emplace_back(b, j);
+        states_[b][j].alike.emplace_back(a, i);
+      }
+    }
   }
 
   static constexpr bool kSpreads = requires(Domain domain, Block b) {

@@ -108,7 +108,8 @@ class Builder {
     constexpr std::int64_t kWorth = 16;
     if (repeats_ != Repeats::KeptFunctions) return 1;
     std::int64_t run = 1;
-    for (std::size_t i = order.size(); i-- > 0 && contains(still_below(node), order[i]);)
+    for (std::size_t i = order.size();
+         i-- > 0 && (region.shape[i] <= 1 || contains(still_below(node), order[i]));)
       run *= std::max(region.shape[i], std::int64_t{1});
     for (const int s : region.nodes.back().src)
       run = std::min(run, region.nodes[static_cast<std::size_t>(s)].run);
@@ -389,6 +390,59 @@ IndexFault fault_of(const ProgramNode& node, std::span<const std::int64_t> posit
     if (number >= 0) fault = std::min(fault, IndexFault{number, positions[i], node.rows});
   }
   return fault;
+}
+
+std::map<std::pair<int, int>, std::vector<int>> alike_nodes(const KernelProgram& program) {
+  constexpr std::size_t kMostRegions = 16, kMostNodes = 1000;
+  std::map<std::pair<int, int>, std::vector<int>> all;
+  const auto region = [&](int i) -> const Region& {
+    return program.regions[static_cast<std::size_t>(i)];
+  };
+  const auto compare = [&](auto&& self, int first, int second) -> const std::vector<int>& {
+    const auto [it, fresh] = all.try_emplace({first, second});
+    std::vector<int>& found = it->second;
+    if (!fresh) return found;
+    const Region &a = region(first), &b = region(second);
+    const auto alike = [&](const ProgramNode& x, const ProgramNode& y) {
+      const Contraction &c = x.contraction, &d = y.contraction;
+      // Whether others add it matters only for products, or where it passes one on.
+      const bool passes =
+          c.carries || (c.passes != 0 && std::ranges::any_of(y.src, [&](int s) {
+                          return b.nodes[static_cast<std::size_t>(s)].contraction.carries;
+                        }));
+      const auto src_alike = [&](int s, int t) { return found[static_cast<std::size_t>(t)] == s; };
+      if (x.op != y.op || x.dtype != y.dtype || x.src_dtypes != y.src_dtypes ||
+          !std::ranges::equal(x.src, y.src, src_alike) || x.buffer != y.buffer ||
+          x.addresses != y.addresses || x.rows != y.rows || x.row_size != y.row_size ||
+          x.numbers != y.numbers || x.value.bits() != y.value.bits() || x.bitcast != y.bitcast ||
+          x.function.function != y.function.function || x.function.or_last != y.function.or_last ||
+          x.terms != y.terms || x.accumulator != y.accumulator || x.repeats != y.repeats ||
+          x.results != y.results || x.groups || y.groups || x.kept != y.kept || x.run != y.run ||
+          x.rounds_to != y.rounds_to || x.rounds_always != y.rounds_always ||
+          (passes ? c != d
+                  : c.passes != d.passes || c.adds != d.adds || c.carries != d.carries ||
+                        c.flips_fused != d.flips_fused))
+        return false;
+      if (x.region == y.region) return true;
+      if (x.region < 0 || y.region < 0) return false;
+      const bool swaps = y.region < x.region;
+      const auto& inner = self(self, swaps ? y.region : x.region, swaps ? x.region : y.region);
+      const Region& other = region(swaps ? y.region : x.region);
+      return !inner.empty() && inner.back() == static_cast<int>(other.nodes.size()) - 1;
+    };
+    if (a.size != b.size) return found;
+    found.assign(b.nodes.size(), -1);
+    for (std::size_t j = 0; j < b.nodes.size(); ++j)
+      for (std::size_t i = 0; i < a.nodes.size() && found[j] < 0; ++i)
+        if (alike(a.nodes[i], b.nodes[j])) found[j] = static_cast<int>(i);
+    return found;
+  };
+  std::size_t nodes = 0;
+  for (const Region& r : program.regions) nodes += r.nodes.size();
+  if (nodes > kMostNodes || program.regions.size() > kMostRegions) return all;
+  for (int second = 1; second < std::ssize(program.regions); ++second)
+    for (int first = 0; first < second; ++first) compare(compare, first, second);
+  return all;
 }
 
 KernelProgram make_program(const LazyOpPtr& kernel, Repeats repeats) {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "touchstone/interp/device/addresses.h"
@@ -27,6 +29,7 @@ struct Contraction {
   bool reads_unrounded(std::size_t k) const {
     return (((adds | (is_addend ? passes : 0U)) >> k) & 1U) != 0;
   }
+  bool operator==(const Contraction&) const = default;
 };
 
 /// A reduce along one axis whose terms are WHERE(taken, a, none), none neutral or counted once, and
@@ -102,6 +105,10 @@ struct KernelProgram {
 /// element, or once along such axes, which its region then omits; with KeptFunctions also
 /// functions and quotients, which cost more than copies.
 enum class Repeats : std::uint8_t { Computed, Kept, KeptFunctions };
+
+/// For two regions of a program, with the lower number first, and each node of the second: a node
+/// of the first with the same results for each element, or -1. Empty for large programs.
+std::map<std::pair<int, int>, std::vector<int>> alike_nodes(const KernelProgram& program);
 
 /// The addresses of consecutive elements of a GATHER, from `first` on, at the given positions: runs
 /// in order, invalid for positions out of range.

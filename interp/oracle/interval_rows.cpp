@@ -184,7 +184,7 @@ void divide(const RowRules& rules, const Ends<T>& a, const Ends<T>& b, N n, Ends
   corners(a, b, n, out, [](T x, T y) { return x / y; });
   Key<T> by[kRow] = {};
   for (std::int64_t i = 0; i < n; ++i)
-    by[i] = (is_zero(a, i) ? 0 : rules.ulp) + (rules.unrounded & !is_one(b, i) ? 1 : 0);
+    by[i] = (is_zero(a, i) ? 0 : rules.ulp) + ((rules.unrounded & !is_one(b, i)) ? 1 : 0);
   widen(out, by, n);
   check_finite(out, n, ok);
 }
@@ -213,8 +213,8 @@ void round_to_float(const RowRules& rules, N n, Ends<double>& out, std::int64_t*
   for (std::int64_t i = 0; i < n; ++i) {
     const double lo = row.lo[i], hi = row.hi[i];
     ok[i] &= is_finite(lo) & is_finite(hi);
-    out.lo[i] = rules.node.rounds_always | (lo < out.lo[i]) ? lo : out.lo[i];
-    out.hi[i] = rules.node.rounds_always | (hi > out.hi[i]) ? hi : out.hi[i];
+    out.lo[i] = (rules.node.rounds_always | (lo < out.lo[i])) ? lo : out.lo[i];
+    out.hi[i] = (rules.node.rounds_always | (hi > out.hi[i])) ? hi : out.hi[i];
   }
 }
 
