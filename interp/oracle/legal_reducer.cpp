@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -138,6 +139,7 @@ class LegalFloatSum : public LegalReducer {
   }
   void skip(std::int64_t count) override {
     total_ += count;
+    replayed_ = replayed_ && !(is_tree() && count > 0);
     lane_ = static_cast<std::size_t>((static_cast<std::int64_t>(lane_) + count) % profile_->block);
     if (count > 0) last_ = {};
   }
@@ -155,9 +157,12 @@ class LegalFloatSum : public LegalReducer {
     if (profile_->finite_only && (sum.nan || sum.has_infinity())) sum = Legal<T>::anything();
     out.set<T>(at, sum);
     auto room = std::move(running_);
+    auto terms = std::move(terms_);
     room.clear();
+    terms.clear();
     *this = LegalFloatSum(accumulator_, *profile_);
     running_ = std::move(room);
+    terms_ = std::move(terms);
   }
 
  private:
@@ -230,7 +235,10 @@ class LegalFloatSum : public LegalReducer {
 
   bool has_running_sums() const {
     return profile_->order == SumOrder::Sequential || profile_->order == SumOrder::Folded ||
-           profile_->order == SumOrder::Lanes;
+           profile_->order == SumOrder::Lanes || is_tree();
+  }
+  bool is_tree() const {
+    return profile_->order == SumOrder::Halves || profile_->order == SumOrder::Numpy;
   }
 
   // Replays the running sums of such a device. Each rounded addition is monotone in the sum and in
@@ -239,6 +247,7 @@ class LegalFloatSum : public LegalReducer {
     replayed_ = replayed_ && term.number && !term.nan && !term.any && !term.has_infinity() &&
                 !(unrounded && narrows_);
     if (!replayed_) return;
+    if (is_tree()) return terms_.push_back({term.lo, term.hi, unrounded});
     if (running_.empty()) running_.resize(static_cast<std::size_t>(profile_->block));
     with_storage(accumulator_, [&]<class A>(std::type_identity<A>) {
       if constexpr (is_float_storage<A>) {
@@ -266,9 +275,53 @@ class LegalFloatSum : public LegalReducer {
         convert<A>(dtype_v<A> == DType::Float64 ? sum + end : std::nextafter(sum + end, beyond)));
   }
 
+  // NumPy adds the sums of this many terms in turn.
+  static constexpr std::size_t kNumpyBuffer = 8192;
+
+  // One end of the sum of n terms from `first` on: by halves; NumPy's are multiples of 8, down to
+  // 128 terms in 8 lanes.
+  template <class A>
+  double tree(bool high, std::size_t first, std::size_t n) const {
+    const bool numpy = profile_->order == SumOrder::Numpy;
+    const auto plus = [&](double sum, std::size_t i) {
+      const Term& x = terms_[first + i];
+      return step<A>(sum, high ? x.high : x.low, !x.unrounded ? 0 : high ? 1 : -1);
+    };
+    const auto both = [](double a, double b) {
+      return convert<double>(scalar::add(convert<A>(a), convert<A>(b)));
+    };
+    if (n > static_cast<std::size_t>(profile_->block) && n > 1) {
+      const std::size_t half = n / 2 - (numpy ? n / 2 % 8 : 0);
+      return both(tree<A>(high, first, half), tree<A>(high, first + half, n - half));
+    }
+    double sum = 0;
+    const std::size_t whole = numpy ? n - n % 8 : 0;
+    if (whole > 0) {
+      std::array<double, 8> lanes{};
+      for (std::size_t i = 0; i < whole; ++i) lanes[i % 8] = plus(lanes[i % 8], i);
+      for (std::size_t k = 1; k < 8; k *= 2)
+        for (std::size_t i = 0; i < 8; i += 2 * k) lanes[i] = both(lanes[i], lanes[i + k]);
+      sum = lanes[0];
+    }
+    for (std::size_t i = whole; i < n; ++i) sum = plus(sum, i);
+    return sum;
+  }
+
   // The running sums of Lanes in any order; those of other orders folded.
   template <class A>
   std::pair<double, double> replayed() const {
+    if (is_tree()) {
+      const std::size_t n = terms_.size(),
+                        most = profile_->order == SumOrder::Numpy ? kNumpyBuffer : n;
+      const auto end = [&](bool high) {
+        double sum = tree<A>(high, 0, std::min(n, most));
+        for (std::size_t i = most; i < n; i += most)
+          sum = convert<double>(
+              scalar::add(convert<A>(sum), convert<A>(tree<A>(high, i, std::min(n - i, most)))));
+        return sum;
+      };
+      return {end(false), end(true)};
+    }
     if (profile_->order != SumOrder::Lanes) {
       const auto folded = [&](auto end) {
         std::vector<double> sums;
@@ -378,8 +431,8 @@ class LegalFloatSum : public LegalReducer {
     const bool once = on_a_grid || (nonzero_ <= 2 && !narrowed<A>() && rounds && has_all_digits) ||
                       (profile_->order == SumOrder::Exact && has_all_digits);
     if (one_answer && once) return point_of(low_.template result<A>());
-    const bool replays =
-        replayed_ && has_all_digits && rounds && !running_.empty() && (one_answer || !flushes);
+    const bool replays = replayed_ && has_all_digits && rounds &&
+                         !(running_.empty() && terms_.empty()) && (one_answer || !flushes);
     const auto [first, last] = replays ? replayed<A>() : std::pair(-HUGE_VAL, HUGE_VAL);
     if (first == last) return point_of(convert<A>(first));
     if (!std::isfinite(sum))  // of doubles: the effect of rounding is unknown
@@ -426,10 +479,12 @@ class LegalFloatSum : public LegalReducer {
   std::int64_t height() const {
     const std::int64_t runs = (total_ + profile_->block - 1) / profile_->block;
     std::int64_t declared = nonzero_ - 1;
-    if (profile_->order == SumOrder::Pairwise)
+    if (profile_->order == SumOrder::Pairwise || is_tree())
       declared = static_cast<std::int64_t>(std::bit_width(
                      static_cast<std::uint64_t>(std::max<std::int64_t>(runs, 1) - 1))) +
                  profile_->block - 1;
+    if (profile_->order == SumOrder::Numpy)
+      declared += (total_ - 1) / static_cast<std::int64_t>(kNumpyBuffer);
     if (profile_->order == SumOrder::Lanes) declared = runs - 1 + profile_->block - 1;
     if (profile_->order == SumOrder::Folded)
       declared = runs + std::countr_zero(static_cast<std::uint64_t>(profile_->block)) - 1;
@@ -482,6 +537,10 @@ class LegalFloatSum : public LegalReducer {
     return from_order_key<A>(order_key(infinity<A>()) - 1);
   }
 
+  struct Term {
+    T low, high;
+    bool unrounded;
+  };
   DType accumulator_;
   const Profile* profile_;
   bool narrows_ = false;    // the accumulator rounds terms
@@ -490,6 +549,7 @@ class LegalFloatSum : public LegalReducer {
   bool unrounded_ = false;  // a term may be an unrounded product
   bool replayed_ = true;    // running_ has every term, in the declared order
   std::vector<std::pair<double, double>> running_;  // ends of running sums, filled round-robin
+  std::vector<Term> terms_;                         // of a tree, to replay
   std::size_t lane_ = 0;                            // index of the next one
   ExactSum<T> low_;                                 // sum of the lower ends
   ExactSum<T> spread_;                              // sum of upper minus lower ends

@@ -115,11 +115,13 @@ struct SumName {
   SumOrder order;
   bool has_block;
 };
-constexpr std::array<SumName, 6> kSums = {{
+constexpr std::array<SumName, 8> kSums = {{
     {"any", SumOrder::Any, false},
     {"sequential", SumOrder::Sequential, false},
     {"exact", SumOrder::Exact, false},
     {"pairwise", SumOrder::Pairwise, true},
+    {"halves", SumOrder::Halves, true},
+    {"numpy", SumOrder::Numpy, false},
     {"lanes", SumOrder::Lanes, true},
     {"folded", SumOrder::Folded, true},
 }};
@@ -240,13 +242,17 @@ constexpr std::int64_t kMostFolded = 1 << 16;
 
 void read_sum(Profile& p, const Json& value) {
   constexpr const char* kWanted =
-      "\"any\", \"sequential\", \"exact\", {\"pairwise\": terms per run}, {\"lanes\": count} or "
+      "\"any\", \"sequential\", \"exact\", \"numpy\", {\"pairwise\": terms per run}, {\"halves\": "
+      "terms "
+      "per run}, {\"lanes\": count} or "
       "{\"folded\": a power of 2}";
   const bool object = value.is_object() && value.size() == 1;
   for (const auto& [name, order, has_block] : kSums) {
     if (has_block ? !object || !value.contains(name) : value != name) continue;
     p.order = order;
-    p.block = has_block ? count(fmt::format("sum.{}", name), *value.begin()) : 1;
+    p.block = has_block                  ? count(fmt::format("sum.{}", name), *value.begin())
+              : order == SumOrder::Numpy ? 128
+                                         : 1;
     if (order == SumOrder::Folded &&
         (!std::has_single_bit(static_cast<std::uint64_t>(p.block)) || p.block > kMostFolded))
       fail("sum.folded", "a power of 2 of at most 65536", *value.begin());

@@ -40,10 +40,12 @@ enum class MaxOfNan : std::uint8_t {
 /// The order of a float sum. With h additions on the longest path from a term to the result, the
 /// error is at most hu/(1 - hu) * sum|v|.
 enum class SumOrder : std::uint8_t {
-  Any,         // every tree, every order: h = n - 1
-  Pairwise,    // a balanced tree over runs of `block` terms, each in any order
-  Lanes,       // `block` running sums, each over every block-th term, combined in any order
-  Folded,      // lanes, each in order, then halved: the upper half is added to the lower
+  Any,       // every tree, every order: h = n - 1
+  Pairwise,  // a balanced tree over runs of `block` terms, each in any order
+  Lanes,     // `block` running sums, each over every block-th term, combined in any order
+  Halves,    // recursively, the lower half first, down to `block` terms in order: one legal result
+  Numpy,     // NumPy's, along contiguous terms: halves, down to 128 terms in 8 lanes; likewise
+  Folded,    // lanes, each in order, then halved: the upper half is added to the lower
   Sequential,  // first to last: one legal result
   Exact,       // exact, rounded once, like the reference: one legal result
 };
@@ -75,7 +77,7 @@ struct Profile {
   MaxOfNan max = MaxOfNan::NanWins;
   bool casts_saturate = true;  // else a float outside an integer's range gives anything
   SumOrder order = SumOrder::Any;
-  std::int64_t block = 1;       // of Pairwise; the number of Lanes and Folded
+  std::int64_t block = 1;  // of Pairwise and Halves, 128 of Numpy; the number of Lanes and Folded
   bool truncates_sums = false;  // additions of a sum may truncate instead of round
   /// Accumulator type of float sums, if narrower than the kernel's.
   std::optional<DType> accumulator;

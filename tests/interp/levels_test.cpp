@@ -114,7 +114,7 @@ TEST(Levels, TheOrderOfSummingIsFoundInTheBits) {
   EXPECT_EQ(lanes.declare, R"({"lanes":4})");
   const FoundOrder runs = FoundIn(1000, runs_of_sixteen).order;
   EXPECT_EQ(runs.bits, "pairwise, runs of 16 in float32");
-  EXPECT_EQ(runs.declare, R"({"pairwise":16})");
+  EXPECT_EQ(runs.declare, R"({"halves":16})");
   const FoundOrder none = FoundIn(200, nowhere_near).order;
   EXPECT_EQ(none.bits + none.declare, "");
   EXPECT_NE(runs.str().find("sharper"), std::string::npos) << runs.str();

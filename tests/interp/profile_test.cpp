@@ -8,6 +8,7 @@
 #include <functional>
 #include <limits>
 #include <numbers>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -449,6 +450,16 @@ RC_GTEST_PROP(Profile, EveryDeclaredOrderIsLegal, ()) {
     return pairwise(from, left) + pairwise(from + left, count - left);
   };
   RC_ASSERT(judged<float>(p, kernel, {input}, {pairwise(0, n)}) != Outcome::Fail);
+
+  p.order = SumOrder::Halves;
+  const std::function<float(std::int64_t, std::int64_t)> halves = [&](std::int64_t from,
+                                                                      std::int64_t to) {
+    if (to - from > std::max<std::int64_t>(p.block, 1))
+      return halves(from, from + (to - from) / 2) + halves(from + (to - from) / 2, to);
+    return std::accumulate(x.begin() + from, x.begin() + to, 0.0F);
+  };
+  RC_ASSERT(judged<float>(p, kernel, {input}, {halves(0, n)}) == Outcome::Pass);
+  RC_ASSERT(judged<float>(p, kernel, {input}, {steps(halves(0, n), 1)}) == Outcome::Fail);
 
   p.order = SumOrder::Lanes;
   std::vector<float> lanes(static_cast<std::size_t>(p.block));

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <span>
 #include <utility>
 
 #include "../support/draws.h"
@@ -39,6 +40,11 @@ class OrderSearch {
       v = std::move(next);
     }
     return static_cast<float>(v[0]);
+  }
+  float halves(std::span<const double> v) const {
+    if (v.size() == 1) return static_cast<float>(v[0]);
+    const double low = halves(v.first(v.size() / 2));
+    return static_cast<float>(low + static_cast<double>(halves(v.subspan(v.size() / 2))));
   }
   std::vector<double> shuffled() {
     std::vector<double> v = terms_;
@@ -122,10 +128,10 @@ std::vector<RatioOf> envelope_ratios(std::int64_t terms, std::uint64_t seed) {
   std::vector<RatioOf> ratios;
   const char* values[] = {"normal", "in [0, 1)", "over 16 binades"};
   const char* orders[] = {R"({"sum": "any"})", R"({"sum": {"lanes": 32}})",
-                          R"({"sum": {"pairwise": 1}})"};
+                          R"({"sum": {"pairwise": 1}})", R"({"sum": {"halves": 1}})"};
   for (const bool dot : {false, true})
     for (int kind = 0; kind < 3; ++kind)
-      for (int order = 0; order < 3; ++order) {
+      for (int order = 0; order < 4; ++order) {
         test::Draws random(seed);
         std::vector<float> x, y;
         std::vector<double> products;
@@ -159,7 +165,8 @@ std::vector<RatioOf> envelope_ratios(std::int64_t terms, std::uint64_t seed) {
         RatioOf r{fmt::format("{} of values {}, {}", dot ? "dot" : "sum", values[kind],
                               order == 0   ? "any order"
                               : order == 1 ? "32 lanes"
-                                           : "pairwise"),
+                              : order == 2 ? "pairwise"
+                                           : "halves"),
                   0, 0, true};
         double sampled = 0, searched = 0;
         const auto note = [&](float got, double& most) {
@@ -167,7 +174,7 @@ std::vector<RatioOf> envelope_ratios(std::int64_t terms, std::uint64_t seed) {
           r.legal = r.legal && legal.accepts(got);
         };
         for (int i = 0; i < 200; ++i) {
-          if (order == 1) {  // a term's lane is declared: the oracle sees the shuffled terms
+          if (order % 2 == 1) {  // a term's place is declared: the oracle sees the shuffled terms
             std::vector<std::size_t> at(x.size());
             std::iota(at.begin(), at.end(), 0);
             random.shuffle(at);
@@ -178,7 +185,9 @@ std::vector<RatioOf> envelope_ratios(std::int64_t terms, std::uint64_t seed) {
             };
             moved(x), moved(y), moved(products);
             half = std::max(half, judge());
-            note(search.in_turn(OrderSearch::lanes(products, 32)), sampled);
+            note(order == 3 ? search.halves(products)
+                            : search.in_turn(OrderSearch::lanes(products, 32)),
+                 sampled);
             continue;
           }
           const std::vector<double> v = search.shuffled();
@@ -186,7 +195,7 @@ std::vector<RatioOf> envelope_ratios(std::int64_t terms, std::uint64_t seed) {
         }
         for (const double sign : {1.0, -1.0}) {
           OrderSearch of_lanes(OrderSearch::lanes(products, 32), random);
-          if (order != 2)
+          if (order < 2)
             for (const bool positive_first : {true, false})
               note((order == 1 ? of_lanes : search).greedy_in_turn(sign, positive_first), searched);
           if (order == 2) note(search.greedy_pairs(sign), searched);
