@@ -177,18 +177,27 @@ class LegalFloatSum : public LegalReducer {
     std::int64_t above = 0, below = 0;
     for (const T x : terms) {
       const double v = value(x);
-      up += std::max(v, 0.0);
-      down += std::max(-v, 0.0);
+      // Signs are hard to predict: no branch.
+      const auto bits = std::bit_cast<std::uint64_t>(v), minus = ~(bits >> 63) + 1;
+      up += std::bit_cast<double>(bits & ~minus);
+      down += std::bit_cast<double>(bits & minus & ~(std::uint64_t{1} << 63));
       most = std::max(most, std::abs(v));
       above += v > 0 ? 1 : 0;
       below += v < 0 ? 1 : 0;
     }
     largest_ = std::max(largest_, most);
     // Once no grid has all terms, lower bits do not matter.
-    if (profile_->flushes_outputs ||
-        !(std::ldexp(largest_, -lowest_bit_ - info(accumulator_).digits) > 1))
-      for (const T x : terms)
+    constexpr std::size_t kFew = 16;
+    const auto is_open = [&] {
+      return profile_->flushes_outputs ||
+             !(std::ldexp(largest_, -lowest_bit_ - info(accumulator_).digits) > 1);
+    };
+    for (std::span<const T> rest = terms; !rest.empty() && is_open();) {
+      const auto few = rest.first(std::min(rest.size(), kFew));
+      for (const T x : few)
         if (!is_zero_value(x)) lowest_bit_ = std::min(lowest_bit_, lowest_bit(value(x)));
+      rest = rest.subspan(few.size());
+    }
     low_.add(terms);
     nonzero_ += above + below;
     magnitude_ += up + down;
