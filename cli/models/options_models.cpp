@@ -29,6 +29,51 @@ Verb demo_within_limits(CLI::App& app) {
   return verb;
 }
 
+Verb model_verb(CLI::App& app) {
+  static ModelOptions o;
+  CLI::App* v = add_verb(app, "model", "Run a model of ONNX, or judge every value that it computes",
+                         "model judge net.onnx --backend onnxruntime",
+                         {{kExitOk, "done, or every verdict is PASS"},
+                          {kExitNo, "FAIL; of show: an operator is not supported"},
+                          {kExitWeak, "WEAK"},
+                          {kExitNothing, "nothing was judged"},
+                          {kExitSuspect, "SUSPECT"}},
+                         "Each value is judged by the values that the candidate had for the "
+                         "operands, so that one fault makes one FAIL. Values that the candidate "
+                         "does not show are composed: the operations between two of its values "
+                         "are judged as one.");
+  v->add_option("action", o.action, "show, run or judge")
+      ->required()
+      ->check(CLI::IsMember({"show", "run", "judge"}));
+  v->add_option("file", o.file, "The model, FILE.onnx, of opset 7 or later")->required();
+  v->add_option("--in", o.inputs,
+                "Inputs: NAME=FILE.npy, or FILE.npz with arrays by name [others are drawn]");
+  v->add_option("--size", o.sizes, "Size that the model leaves open, for inputs drawn: batch=2");
+  v->add_option("--seed", o.seed, "Seed of the inputs drawn")->capture_default_str();
+  v->add_option("--out", o.output, "run: write the outputs to FILE.npz or FILE.safetensors");
+  v->add_option("--device", o.device, "run: CPU (the reference) or CLANG")->capture_default_str();
+  v->add_flag("--values", o.all_values, "run: write all values, not only the outputs");
+  v->add_option("--actual", o.actual,
+                "judge: the candidate's values, NAME=FILE.npy or FILE.npz with arrays by name");
+  v->add_option("--backend", o.backend,
+                "judge: onnxruntime, or a command that is called with a model that shows all its "
+                "values, a file of inputs and the file of values to write (.npz)")
+      ->excludes("--actual");
+  v->add_option("--backend-timeout", o.backend_seconds, "Its time, s")->capture_default_str();
+  v->add_option("--profile", o.profile, "As in check");
+  v->add_flag("--all-elements,--all", o.all_elements, "As in check");
+  v->add_flag("--first", o.first, "judge: end at the first FAIL");
+  v->add_flag("--verbose", o.verbose, "judge: print each verdict, also PASS");
+  v->add_option("--keep", o.keep,
+                "judge: write the first wrong operation to this folder: model.onnx, its inputs "
+                "and outputs");
+  v->add_option("--html", o.html, "judge: write a page to this file: the graph and each verdict");
+  v->add_option("--junit", o.junit, "judge: write a test report to this file, for CI");
+  v->add_flag("--json", o.json, "Print JSON lines");
+  add_verdict_limits(v, o.verdict, "verdict-");
+  return {v, [] { return run_model(o); }, add_work_limits(v, o.limits)};
+}
+
 Verb kernels_verb(CLI::App& app) {
   static KernelsOptions o;
   CLI::App* v = add_verb(app, "kernels", "List the kernels of a model's schedule",
@@ -128,8 +173,8 @@ Verb export_verb(CLI::App& app) {
 }  // namespace
 
 std::vector<Verb> model_verbs(CLI::App& app) {
-  return {demo_within_limits(app), train_verb_or_mpi(app), kernels_verb(app), rewrite_verb(app),
-          schedule_verb(app),      steps_verb(app),        export_verb(app)};
+  return {demo_within_limits(app), train_verb_or_mpi(app), model_verb(app), kernels_verb(app),
+          rewrite_verb(app),       schedule_verb(app),     steps_verb(app), export_verb(app)};
 }
 
 }  // namespace touchstone::cli

@@ -62,6 +62,23 @@ struct EvalOptions : KernelWords {  // inputs are drawn if none are given
 };
 int run_eval(const EvalOptions& options);
 
+struct ModelOptions {
+  std::string action, file;         // show, run or judge; a model of ONNX
+  std::vector<std::string> inputs;  // NAME=FILE, or files of named arrays; others are drawn
+  std::vector<std::string> sizes;   // batch=2
+  std::uint64_t seed = 0;
+  std::string output;               // of run
+  std::string device = "CPU";       // of run
+  bool all_values = false;          // of run: not only the outputs
+  std::vector<std::string> actual;  // of judge: values of the candidate
+  std::string backend;              // of judge: the command that computes them
+  int backend_seconds = 600;
+  std::string profile, junit, html, keep;
+  bool all_elements = false, first = false, verbose = false, json = false;
+  WorkLimits verdict, limits;
+};
+int run_model(const ModelOptions& options);
+
 struct KernelOptions {
   std::string text;      // "softmax(x[64,128])" (docs/define.md), or a kernel.json
   std::string output;    // kernel.json; empty or "-": standard output

@@ -53,11 +53,11 @@ class Parser {
     const Given result = comparison();
     if (after_space() != text_.size())
       fail(fmt::format("expected the end, or one of + - * / % @ < <= > >= == !={}", of_bits()));
+    const Array value = array(result, start);
     for (const InputShape& shape : shapes_)
       if (!shape.name.empty() && !inputs_.contains(shape.name))
         fail_from(0, fmt::format("there is no input '{}'; the inputs are {}", shape.name,
                                  fmt::join(names_, ", ")));
-    const Array value = array(result, start);
     const Array stored =
         value.is_number() ? at_place(start, [&] { return value.cast(DType::Float32); }) : value;
     return {stored, std::move(names_), is_loose_, std::move(called_), std::move(sound_)};

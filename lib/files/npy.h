@@ -18,6 +18,7 @@ struct HostArray {
   std::string bytes;
 
   std::int64_t size() const;
+  bool operator==(const HostArray&) const = default;
 };
 
 /// The position of an array in a file.

@@ -99,11 +99,6 @@ Elements evaluated(const KernelToJudge& kernel, const py::args& inputs) {
   return out;
 }
 
-/// A verdict and the profile that it was made under.
-struct JudgedVerdict : Verdict {
-  ChosenProfile by;
-};
-
 /// The kernel's context, under `profile` unless that is empty.
 Judging judging_of(const KernelToJudge& kernel, const std::string& profile) {
   if (profile.empty()) return kernel.judging;

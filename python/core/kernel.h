@@ -1,7 +1,7 @@
 #pragma once
 
 #include "convert.h"
-#include "touchstone/ops/kernel_json.h"
+#include "touchstone/judging/judging.h"
 
 namespace touchstone::python {
 
@@ -21,6 +21,11 @@ class Paused {
 
  private:
   PyGILState_STATE state_;
+};
+
+/// A verdict and the profile that it was made under.
+struct JudgedVerdict : Verdict {
+  ChosenProfile by;
 };
 
 void bind_builder(py::module_& m);
