@@ -29,7 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 using model::Argument;
 using model::JudgedValue;
-using model::Program;
+using model::ModelProgram;
 using model::Values;
 
 std::string sizes_text(const std::vector<std::int64_t>& shape) {
@@ -92,7 +92,7 @@ HostArray drawn(const Argument& a, const std::map<std::string, std::int64_t>& si
   return out;
 }
 
-Values inputs_of(const Program& program, const ModelOptions& o) {
+Values inputs_of(const ModelProgram& program, const ModelOptions& o) {
   Values values = read_values(o.inputs, "--in");
   std::map<std::string, std::int64_t> sizes;
   for (const std::string& word : o.sizes) {
@@ -116,7 +116,7 @@ void write_values(const fs::path& file, const Values& values) {
 }
 
 // What the backend's command makes of all values: COMMAND MODEL INPUTS.npz OUTPUTS.npz.
-Values ask_backend(const ModelOptions& o, const Program& program, const Values& inputs) {
+Values ask_backend(const ModelOptions& o, const ModelProgram& program, const Values& inputs) {
   const TemporaryDirectory folder("touchstone-model");
   const fs::path given = folder.path() / "inputs.npz", made = folder.path() / "outputs.npz";
   // Beside the model: it may have files of its own.
@@ -211,7 +211,7 @@ std::string junit(const std::string& file, const std::vector<JudgedValue>& judge
 }
 
 // One page: the graph with its verdicts, then each value.
-std::string page(const std::string& file, const Program& program,
+std::string page(const std::string& file, const ModelProgram& program,
                  const std::vector<JudgedValue>& judged, const std::string& summary) {
   constexpr std::string_view kStyle =
       "body{font:15px system-ui;margin:2em auto;max-width:72em;padding:0 1em;color-scheme:light "
@@ -262,7 +262,7 @@ std::string page(const std::string& file, const Program& program,
       draws ? svg_of_dot(dot + "}") : "", rows);
 }
 
-int show(const Program& program, const ModelOptions& o) {
+int show(const ModelProgram& program, const ModelOptions& o) {
   std::map<std::string, int> counts;
   int unknown = 0;
   Table table({"node", "operator", "outputs", "row"}, {});
@@ -289,7 +289,7 @@ int show(const Program& program, const ModelOptions& o) {
   return unknown == 0 ? kExitOk : kExitNo;
 }
 
-int run_whole(const Program& program, const ModelOptions& o) {
+int run_whole(const ModelProgram& program, const ModelOptions& o) {
   const Values inputs = inputs_of(program, o);
   std::set<std::string, std::less<>> wanted(program.graph.outputs.begin(),
                                             program.graph.outputs.end());
@@ -311,7 +311,7 @@ int run_whole(const Program& program, const ModelOptions& o) {
   return kExitOk;
 }
 
-int judge_whole(const Program& program, const ModelOptions& o) {
+int judge_whole(const ModelProgram& program, const ModelOptions& o) {
   if (o.actual.empty() == o.backend.empty())
     throw ParseError("give the values to judge: --actual FILE.npz, or --backend COMMAND");
   const Values inputs = inputs_of(program, o);
@@ -399,7 +399,7 @@ int judge_whole(const Program& program, const ModelOptions& o) {
 
 int run_model(const ModelOptions& o) {
   const ConfigScope scope(Config::from_environment());
-  const Program program = model::read_onnx(o.file);
+  const ModelProgram program = model::read_onnx(o.file);
   if (o.action == "show") return show(program, o);
   return o.action == "run" ? run_whole(program, o) : judge_whole(program, o);
 }

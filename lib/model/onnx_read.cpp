@@ -103,8 +103,8 @@ class Reader {
  public:
   Reader(const std::string& where, const std::string& folder) : where_(where), folder_(folder) {}
 
-  Program read(std::string_view bytes) {
-    Program program;
+  ModelProgram read(std::string_view bytes) {
+    ModelProgram program;
     program.dialect = "onnx";
     std::string_view graph;
     std::string joined;  // a message given in several parts is their concatenation
@@ -489,11 +489,12 @@ std::string field_of(int field, std::string_view block) {
 
 }  // namespace
 
-Program parse_onnx(std::string_view bytes, const std::string& where, const std::string& folder) {
+ModelProgram parse_onnx(std::string_view bytes, const std::string& where,
+                        const std::string& folder) {
   return Reader(where, folder).read(bytes);
 }
 
-Program read_onnx(const std::string& path) {
+ModelProgram read_onnx(const std::string& path) {
   const std::filesystem::path parent = std::filesystem::path(path).parent_path();
   return parse_onnx(read_file(path, std::uint64_t{2} << 30), path,
                     parent.empty() ? "." : parent.string());
@@ -506,7 +507,7 @@ std::string exposing(std::string_view onnx, const std::vector<std::string>& valu
   return std::string(onnx) + field_of(7, outputs);
 }
 
-std::string single_node(const Program& program, const Operation& operation,
+std::string single_node(const ModelProgram& program, const Operation& operation,
                         const std::map<std::string, const HostArray*>& inputs) {
   std::string graph, opset, model;
   put(graph, 1, operation.source);

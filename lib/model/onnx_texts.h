@@ -15,7 +15,7 @@ namespace touchstone::model {
 std::string reshaped(std::string_view x, const Sizes& shape);
 std::string permuted(std::string_view x, const Sizes& order);
 std::string sliced(std::string_view x, const Sizes& begin, const Sizes& end);
-std::string listed(const Sizes& sizes);  // "[2,3]"
+std::string listed(const Sizes& sizes);        // "[2,3]"
 std::string word_text(std::string_view word);  // "'nearest'", as a word that is no name
 /// A number that stays a float: "1.0".
 std::string real_text(double value);

@@ -46,7 +46,7 @@ struct Graph {
 };
 
 /// A program of named operations, read from a file.
-struct Program {
+struct ModelProgram {
   Graph graph;
   std::string dialect;  // "onnx"
   int version = 0;      // of its operators: ONNX's opset
@@ -55,13 +55,14 @@ struct Program {
 /// Reads an ONNX model, opset 7 or later. Functions of the model are expanded. Elements outside the
 /// file are read from `folder` or below, nowhere else; an empty `folder` refuses them. Throws
 /// ParseError or SystemError that begins with `where` and names the node.
-Program parse_onnx(std::string_view bytes, const std::string& where, const std::string& folder);
+ModelProgram parse_onnx(std::string_view bytes, const std::string& where,
+                        const std::string& folder);
 /// As parse_onnx, of a file of at most 2 GiB.
-Program read_onnx(const std::string& path);
+ModelProgram read_onnx(const std::string& path);
 /// The same model with the named values as additional outputs.
 std::string exposing(std::string_view onnx, const std::vector<std::string>& values);
 /// A model of one operation, whose inputs have these types and sizes.
-std::string single_node(const Program& program, const Operation& operation,
+std::string single_node(const ModelProgram& program, const Operation& operation,
                         const std::map<std::string, const HostArray*>& inputs);
 
 }  // namespace touchstone::model

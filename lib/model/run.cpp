@@ -160,7 +160,7 @@ void add_constants(Prepared& prepared) {
 
 class Runner {
  public:
-  Runner(const Program& program, Device& device) : program_(program), device_(device) {}
+  Runner(const ModelProgram& program, Device& device) : program_(program), device_(device) {}
 
   void run(const std::vector<Operation>& operations, Scope& scope,
            const std::function<bool(const Operation&)>& wanted = {}) {
@@ -315,13 +315,13 @@ class Runner {
         scope.values[op.outputs[i]] = std::move(i < carried ? state[i] : scans[i - carried]);
   }
 
-  const Program& program_;
+  const ModelProgram& program_;
   Device& device_;
   Names names_;
   int depth_ = 0;
 };
 
-Scope start_of(const Program& program, const Values& inputs) {
+Scope start_of(const ModelProgram& program, const Values& inputs) {
   Scope scope;
   scope.values = {program.graph.constants.begin(), program.graph.constants.end()};
   for (const auto& [name, array] : inputs) scope.values[name] = array;
@@ -331,7 +331,7 @@ Scope start_of(const Program& program, const Values& inputs) {
 // The formulas that define values from those that are there.
 class Composer {
  public:
-  Composer(const Program& program, const Scope& known, const Values& actual,
+  Composer(const ModelProgram& program, const Scope& known, const Values& actual,
            const Values& reference)
       : program_(program), known_(known), actual_(actual), reference_(reference) {
     for (const Operation& op : program.graph.operations)
@@ -401,7 +401,7 @@ class Composer {
     }
   }
 
-  const Program& program_;
+  const ModelProgram& program_;
   const Scope& known_;
   const Values &actual_, &reference_;
   std::map<std::string, const Operation*, std::less<>> producers_;
@@ -451,7 +451,7 @@ void judge_value(JudgedValue& to, const Composer::Composed& by, const std::strin
 
 }  // namespace
 
-void require_inputs(const Program& program, const Values& inputs) {
+void require_inputs(const ModelProgram& program, const Values& inputs) {
   std::map<std::string, std::int64_t, std::less<>> sizes;
   for (const Argument& a : program.graph.inputs) {
     const auto it = inputs.find(a.name);
@@ -495,7 +495,7 @@ void require_inputs(const Program& program, const Values& inputs) {
 
 bool is_supported(const Operation& op) { return is_control(op) || onnx_row(op.kind) != nullptr; }
 
-std::vector<std::string> computed_names(const Program& program) {
+std::vector<std::string> computed_names(const ModelProgram& program) {
   std::vector<std::string> names;
   for (const Operation& op : program.graph.operations)
     for (const std::string& out : op.outputs)
@@ -503,7 +503,7 @@ std::vector<std::string> computed_names(const Program& program) {
   return names;
 }
 
-Computed run(const Program& program, const Values& inputs, Device& device,
+Computed run(const ModelProgram& program, const Values& inputs, Device& device,
              const std::set<std::string, std::less<>>& only) {
   require_inputs(program, inputs);
   Scope scope = start_of(program, inputs);
@@ -513,8 +513,8 @@ Computed run(const Program& program, const Values& inputs, Device& device,
   return {std::move(scope.values), std::move(scope.missing)};
 }
 
-std::vector<JudgedValue> judge(const Program& program, const Values& inputs, const Values& actual,
-                               const JudgeOptions& options) {
+std::vector<JudgedValue> judge(const ModelProgram& program, const Values& inputs,
+                               const Values& actual, const JudgeOptions& options) {
   require_inputs(program, inputs);
   const std::vector<Operation>& operations = program.graph.operations;
   const std::vector<std::string> names = computed_names(program);

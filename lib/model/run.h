@@ -18,7 +18,7 @@ using Values = std::map<std::string, HostArray, std::less<>>;
 
 /// Throws ParseError unless `inputs` are arrays for the program's inputs: each one given, of its
 /// type, rank and sizes; sizes that the program leaves open agree where they have one name.
-void require_inputs(const Program& program, const Values& inputs);
+void require_inputs(const ModelProgram& program, const Values& inputs);
 
 /// The values of the whole program: inputs, constants, and what its operations compute on `device`,
 /// each rounded to its type. `missing`: why a value could not be computed; values that need it are
@@ -27,7 +27,7 @@ struct Computed {
   Values values;
   std::map<std::string, std::string, std::less<>> missing;
 };
-Computed run(const Program& program, const Values& inputs, Device& device,
+Computed run(const ModelProgram& program, const Values& inputs, Device& device,
              const std::set<std::string, std::less<>>& only = {});
 
 /// The verdict on one value.
@@ -53,13 +53,13 @@ struct JudgeOptions {
 /// Judges every value of `actual` that an operation computes, by the values that `actual` has for
 /// its operands: a wrong value makes no other one wrong. Operands that are not in `actual` are
 /// composed into the formula.
-std::vector<JudgedValue> judge(const Program& program, const Values& inputs, const Values& actual,
-                               const JudgeOptions& options = {});
+std::vector<JudgedValue> judge(const ModelProgram& program, const Values& inputs,
+                               const Values& actual, const JudgeOptions& options = {});
 
 /// True if there is a row for its operator, or it runs graphs.
 bool is_supported(const Operation& operation);
 
 /// The names of the values that operations of the whole program compute.
-std::vector<std::string> computed_names(const Program& program);
+std::vector<std::string> computed_names(const ModelProgram& program);
 
 }  // namespace touchstone::model

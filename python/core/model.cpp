@@ -8,8 +8,7 @@
 namespace touchstone::python {
 namespace {
 
-
-model::Values named_arrays(const py::dict& arrays, const model::Program& program) {
+model::Values named_arrays(const py::dict& arrays, const model::ModelProgram& program) {
   model::Values values;
   for (const auto& [key, object] : arrays) {
     const auto name = py::cast<std::string>(key);
@@ -29,7 +28,7 @@ Elements as_elements(const HostArray& array) {
   return out;
 }
 
-py::dict ran(const model::Program& program, const py::dict& inputs,
+py::dict ran(const model::ModelProgram& program, const py::dict& inputs,
              const std::vector<std::string>& wanted) {
   const model::Values given = named_arrays(inputs, program);
   const std::set<std::string, std::less<>> names(
@@ -54,9 +53,10 @@ py::dict ran(const model::Program& program, const py::dict& inputs,
   return out;
 }
 
-py::list judged(const model::Program& program, const py::dict& inputs, const py::dict& actual,
+py::list judged(const model::ModelProgram& program, const py::dict& inputs, const py::dict& actual,
                 const std::string& profile) {
-  const model::Values given = named_arrays(inputs, program), candidate = named_arrays(actual, program);
+  const model::Values given = named_arrays(inputs, program),
+                      candidate = named_arrays(actual, program);
   model::JudgeOptions options;
   if (!profile.empty())
     options.profile = ChosenProfile{declared_profile(profile), "named by the caller"};
@@ -77,7 +77,7 @@ py::list judged(const model::Program& program, const py::dict& inputs, const py:
 }  // namespace
 
 void bind_model(py::module_& m) {
-  py::class_<model::Program>(m, "Model", "A model of ONNX.")
+  py::class_<model::ModelProgram>(m, "Model", "A model of ONNX.")
       .def(py::init([](const py::object& source) {
              if (py::isinstance<py::bytes>(source)) {
                const auto bytes = py::cast<std::string>(source);
@@ -88,19 +88,20 @@ void bind_model(py::module_& m) {
            py::arg("source"), "Reads a file, or bytes. Raises ParseError, SystemError.")
       .def_property_readonly(
           "inputs",
-          [](const model::Program& p) {
+          [](const model::ModelProgram& p) {
             py::list names;
             for (const model::Argument& a : p.graph.inputs) names.append(a.name);
             return names;
           },
           "The names of the inputs that are no constants.")
-      .def_property_readonly("outputs", [](const model::Program& p) { return p.graph.outputs; })
+      .def_property_readonly("outputs",
+                             [](const model::ModelProgram& p) { return p.graph.outputs; })
       .def_property_readonly(
-          "values", [](const model::Program& p) { return model::computed_names(p); },
+          "values", [](const model::ModelProgram& p) { return model::computed_names(p); },
           "The names of all values that operations compute.")
       .def_property_readonly(
           "unsupported",
-          [](const model::Program& p) {
+          [](const model::ModelProgram& p) {
             std::vector<std::string> kinds;
             for (const model::Operation& op : p.graph.operations)
               if (!model::is_supported(op)) kinds.push_back(op.kind);
@@ -109,7 +110,7 @@ void bind_model(py::module_& m) {
           "The operators that have no row.")
       .def("_run", &ran, py::arg("inputs"), py::arg("values") = std::vector<std::string>())
       .def("_judge", &judged, py::arg("inputs"), py::arg("actual"), py::arg("profile") = "")
-      .def("__repr__", [](const model::Program& p) {
+      .def("__repr__", [](const model::ModelProgram& p) {
         return fmt::format("<Model of {} operations>", p.graph.operations.size());
       });
   m.def(
