@@ -1,5 +1,6 @@
 // ONNX's operators: convolutions, pooling, normalizations, losses, recurrent cells, transforms.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -431,70 +432,151 @@ std::string resize(Step& s) {
                      real_text(s.real("extrapolation_value", 0)), text);
 }
 
-// Steps of one direction, or of both: cell(step, "x, h", c, weights) -> (h, c). The cell has the
-// gates of ONNX in this order.
+// cell(step, "x, h", c, weights) -> (h, c). The cell has the gates of ONNX in this order.
 struct Cell {
   std::vector<std::int64_t> order;
-  std::pair<std::string, std::string> (*step)(Step&, const std::string&, const std::string&,
-                                              const std::string&);
+  bool has_state;  // c
+  std::pair<std::string, std::string> (*step)(Step&, const std::string& xh, const std::string& c,
+                                              const std::string& weights);
 };
+
+// The steps of a recurrent layer in one direction.
+class Recurrence {
+ public:
+  Recurrence(Step& s, const Cell& cell, std::int64_t direction, bool reverse)
+      : s_(s), cell_(cell), direction_(direction), reverse_(reverse) {
+    batch_first_ = s.whole("layout", 0) != 0;
+    steps_ = s.shape()[batch_first_ ? 1 : 0], batch_ = s.shape()[batch_first_ ? 0 : 1];
+    inputs_ = s.shape().at(2), size_ = s.shape(2).at(2);
+    weights_ = gates(1, {inputs_}, 0) + ", " + gates(2, {size_}, 0);
+    if (s.has(3)) {
+      const auto count = static_cast<std::int64_t>(cell.order.size());
+      weights_ += ", " + gates(3, {}, 0) + ", " + gates(3, {}, count * size_);
+    }
+  }
+
+  /// Y's part (steps, 1, batch, size), and the last h and c (1, batch, size), each in the layout of
+  /// the outputs. `y`: the name of Y where its value is known.
+  std::array<std::string, 3> run(std::string& parts, const std::string& y) {
+    std::string h = state(5), c = cell_.has_state ? state(6) : h;
+    std::vector<std::string> all(at(steps_));
+    for (std::int64_t k = 0; k < steps_; ++k) {
+      const std::int64_t t = reverse_ ? steps_ - 1 - k : k;
+      auto [next, next_c] = cell_.step(s_, fmt::format("{}, {}", x_at(t), h), c, weights_);
+      all[at(t)] = next;
+      if (s_.settle) {  // each step is computed once
+        all[at(t)] = next = s_.settle(next);
+        if (cell_.has_state) next_c = s_.settle(next_c);
+      } else {
+        const std::string name = fmt::format("step{}_{}_{}", k, direction_, s_.names[0]);
+        if (cell_.has_state) {
+          parts += fmt::format("{}_c = {}; ", name, next_c);
+          next_c = name + "_c";
+        }
+        if (y.empty()) parts += fmt::format("{} = {}; ", name, next);
+        next = y.empty() ? name : y_at(y, t);
+      }
+      h = next;
+      if (cell_.has_state) c = next_c;
+    }
+    std::string whole;
+    for (const std::string& step : all) {
+      const std::string part =
+          reshaped(step, batch_first_ ? Sizes{batch_, 1, 1, size_} : Sizes{1, 1, batch_, size_});
+      whole = whole.empty()
+                  ? part
+                  : fmt::format("concat({}, {}, axis={})", whole, part, batch_first_ ? 1 : 0);
+    }
+    return {whole, last(h), last(c)};
+  }
+
+  /// The same where Y is known and there is no other state: all steps as one.
+  std::array<std::string, 3> at_once(const std::string& y) {
+    std::string before;  // h of the step before, for each step
+    for (std::int64_t t = 0; t < steps_; ++t) {
+      const std::int64_t from = reverse_ ? t + 1 : t - 1;
+      const std::string h =
+          reshaped(from < 0 || from >= steps_ ? state(5) : y_at(y, from), {1, batch_, size_});
+      before = before.empty() ? h : fmt::format("concat({}, {}, axis=0)", before, h);
+    }
+    const std::string x = batch_first_ ? permuted(s_.name(0), {1, 0, 2}) : s_.name(0), none;
+    const std::string all = reshaped(
+        cell_
+            .step(s_,
+                  fmt::format("{}, {}", reshaped(x, {-1, inputs_}), reshaped(before, {-1, size_})),
+                  none, weights_)
+            .first,
+        {steps_, 1, batch_, size_});
+    return {batch_first_ ? permuted(all, {2, 0, 1, 3}) : all,
+            last(y_at(y, reverse_ ? 0 : steps_ - 1)), ""};
+  }
+
+ private:
+  std::string last(const std::string& x) const {
+    return reshaped(x, batch_first_ ? Sizes{batch_, 1, size_} : Sizes{1, batch_, size_});
+  }
+  // The gates' rows from `begin` on, of an operand (directions, rows, columns...).
+  std::string gates(std::size_t operand, const Sizes& columns, std::int64_t begin) const {
+    std::vector<std::string> parts;
+    for (const std::int64_t g : cell_.order) {
+      Sizes from(columns.size() + 2, 0), to = columns, shape = columns;
+      from[0] = direction_, from[1] = begin + g * size_;
+      to.insert(to.begin(), {direction_ + 1, begin + (g + 1) * size_});
+      shape.insert(shape.begin(), size_);
+      parts.push_back(reshaped(sliced(s_.name(operand), from, to), shape));
+    }
+    return nested("concat", parts);
+  }
+  std::string x_at(std::int64_t t) const {
+    const std::string x = batch_first_ ? sliced(s_.name(0), {0, t, 0}, {batch_, t + 1, inputs_})
+                                       : sliced(s_.name(0), {t, 0, 0}, {t + 1, batch_, inputs_});
+    return reshaped(x, {batch_, inputs_});
+  }
+  std::string y_at(const std::string& y, std::int64_t t) const {
+    const std::int64_t d = direction_;
+    return reshaped(batch_first_ ? sliced(y, {0, t, d, 0}, {batch_, t + 1, d + 1, size_})
+                                 : sliced(y, {t, d, 0, 0}, {t + 1, d + 1, batch_, size_}),
+                    {batch_, size_});
+  }
+  std::string state(std::size_t operand) {
+    const std::int64_t d = direction_;
+    if (s_.has(operand))
+      return reshaped(batch_first_ ? sliced(s_.name(operand), {0, d, 0}, {batch_, d + 1, size_})
+                                   : sliced(s_.name(operand), {d, 0, 0}, {d + 1, batch_, size_}),
+                      {batch_, size_});
+    return s_.constant(array_of(std::vector<double>(at(batch_ * size_), 0.0), {batch_, size_},
+                                s_.operand(0).dtype));
+  }
+
+  Step& s_;
+  const Cell& cell_;
+  std::int64_t direction_, steps_ = 0, batch_ = 0, inputs_ = 0, size_ = 0;
+  bool reverse_, batch_first_ = false;
+  std::string weights_;
+};
+
 Row recurrent(Cell cell) {
   return [cell](Step& s) {
-    const std::int64_t size = s.whole("hidden_size", s.shape(2).back()),
-                       gate_count = static_cast<std::int64_t>(cell.order.size());
-    const bool batch_first = s.whole("layout", 0) != 0,
-               reverse = s.text("direction", "forward") == "reverse";
-    const std::int64_t steps = s.shape()[batch_first ? 1 : 0],
-                       batch = s.shape()[batch_first ? 0 : 1], inputs = s.shape()[2];
-    Texts none{"", std::vector<std::string>(s.op.outputs.size())};
-    if (s.has(7) || s.shape(1)[0] != 1 || s.is_set("activations") || s.is_set("clip")) return none;
-    if (s.has(4) && s.ints(4) != Sizes(at(batch), steps)) return none;
-    const auto gates = [&](std::size_t x, Sizes columns, std::int64_t begin) {
-      Sizes whole = columns, zero(columns.size() + 1, 0);
-      whole.insert(whole.begin(), -1);
-      std::vector<std::string> parts;
-      for (const std::int64_t g : cell.order) {
-        Sizes from = zero, to = columns;
-        from[0] = begin + g * size;
-        to.insert(to.begin(), begin + (g + 1) * size);
-        parts.push_back(sliced(reshaped(s.name(x), whole), from, to));
-      }
-      return nested("concat", parts);
-    };
-    std::string weights = gates(1, {inputs}, 0) + ", " + gates(2, {size}, 0);
-    if (s.has(3)) weights += ", " + gates(3, {}, 0) + ", " + gates(3, {}, gate_count * size);
-    const auto state = [&](std::size_t i) {
-      if (s.has(i)) return reshaped(s.name(i), {batch, size});
-      return s.constant(
-          array_of(std::vector<double>(at(batch * size), 0.0), {batch, size}, s.operand(0).dtype));
-    };
-    std::string h = state(5), c = state(6);
-    Texts out = none;
-    std::vector<std::string> all;
-    for (std::int64_t k = 0; k < steps; ++k) {
-      const std::int64_t t = reverse ? steps - 1 - k : k;
-      const Sizes begin = batch_first ? Sizes{0, t, 0} : Sizes{t, 0, 0},
-                  end = batch_first ? Sizes{batch, t + 1, inputs} : Sizes{t + 1, batch, inputs};
-      const std::string x = reshaped(sliced(s.name(0), begin, end), {batch, inputs});
-      const auto [next, cell_state] = cell.step(s, x + ", " + h, c, weights);
-      const std::string name = fmt::format("step{}_{}", k, s.names[0]);
-      if (k + 1 < steps) {
-        out.parts += fmt::format("{0} = {1}; ", name, next);
-        if (cell_state != c) out.parts += fmt::format("{0}_c = {1}; ", name, cell_state);
-        h = name;
-        if (cell_state != c) c = name + "_c";
-      } else {
-        h = next, c = cell_state;
-      }
-      all.push_back(reshaped(h, batch_first ? Sizes{batch, 1, 1, size} : Sizes{1, 1, batch, size}));
+    Texts out{"", std::vector<std::string>(s.op.outputs.size())};
+    const std::string direction = s.text("direction", "forward");
+    const bool batch_first = s.whole("layout", 0) != 0;
+    const std::int64_t directions = s.shape(1).at(0), steps = s.shape().at(batch_first ? 1 : 0);
+    if (s.has(7) || directions != (direction == "bidirectional" ? 2 : 1) ||
+        s.is_set("activations") || s.is_set("clip") || steps == 0)
+      return out;
+    if (s.has(4) && s.ints(4) != Sizes(at(s.shape().at(batch_first ? 0 : 1)), steps)) return out;
+    const std::string y = s.own.empty() || s.own[0] == nullptr ? "" : s.constant(*s.own[0]);
+    std::array<std::string, 3> all;
+    for (std::int64_t d = 0; d < directions; ++d) {
+      Recurrence r(s, cell, d, d == 1 || direction == "reverse");
+      const auto made = y.empty() || cell.has_state ? r.run(out.parts, y) : r.at_once(y);
+      const int axes[] = {batch_first ? 2 : 1, batch_first ? 1 : 0, batch_first ? 1 : 0};
+      for (std::size_t i = 0; i < 3; ++i)
+        all[i] =
+            d == 0 ? made[i] : fmt::format("concat({}, {}, axis={})", all[i], made[i], axes[i]);
     }
-    if (reverse) std::ranges::reverse(all);
-    std::string y = all.empty() ? "" : all[0];
-    for (std::size_t i = 1; i < all.size(); ++i)
-      y = fmt::format("concat({}, {}, axis={})", y, all[i], batch_first ? 1 : 0);
-    const Sizes last = batch_first ? Sizes{batch, 1, size} : Sizes{1, batch, size};
-    const std::string texts[] = {y, reshaped(h, last), reshaped(c, last)};
-    for (std::size_t i = 0; i < out.outputs.size() && i < 3; ++i) out.outputs[i] = texts[i];
+    for (std::size_t i = 0; i < out.outputs.size() && i < (cell.has_state ? 3 : 2); ++i)
+      out.outputs[i] = all[i];
     return out;
   };
 }
@@ -558,11 +640,13 @@ std::vector<NamedRow> layer_rows() {
       {"Upsample", one(resize)},
       {"RNN",
        recurrent({{0},
+                  false,
                   [](Step&, const std::string& xh, const std::string& c, const std::string& w) {
                     return std::pair(fmt::format("rnn_cell({}, {})", xh, w), c);
                   }})},
       {"GRU",
        recurrent({{1, 0, 2},
+                  false,
                   [](Step& s, const std::string& xh, const std::string& c, const std::string& w) {
                     return std::pair(fmt::format("gru_cell({}, {}, linear_before_reset={})", xh, w,
                                                  s.whole("linear_before_reset", 0)),
@@ -570,6 +654,7 @@ std::vector<NamedRow> layer_rows() {
                   }})},
       {"LSTM",
        recurrent({{0, 2, 3, 1},
+                  true,
                   [](Step&, const std::string& xh, const std::string& c, const std::string& w) {
                     return std::pair(fmt::format("lstm_cell({}, {}, {})", xh, c, w),
                                      fmt::format("lstm_cell_c({}, {}, {})", xh, c, w));

@@ -135,10 +135,6 @@ Texts power(Step& s) {
 }
 
 Texts cast_to(Step& s, const std::string& to) {
-  if (s.is_set("truncates"))  // of bfloat16: without rounding
-    return {"",
-            {fmt::format("bitcast(cast(shift_right_logical(bitcast({}, u32), 16), u16), bf16)",
-                         s.name(0))}};
   return {"", {fmt::format("cast({}, {})", s.name(0), to)}};
 }
 Texts cast(Step& s) {
@@ -359,10 +355,9 @@ std::string determinant(Step& s) {
 Row window(std::vector<double> terms) {
   return [terms](Step& s) {
     const std::int64_t size = s.ints(0).at(0);
-    const double pi = s.real("pi", M_PI),
-                 n = static_cast<double>(s.whole("periodic", 1) != 0 ? size : size - 1);
+    const double n = static_cast<double>(s.whole("periodic", 1) != 0 ? size : size - 1);
     const std::string angle =
-        fmt::format("arange(size={}, dtype=f32) * {}", size, real_text(2 * pi / n));
+        fmt::format("arange(size={}, dtype=f32) * {}", size, real_text(2 * M_PI / n));
     std::string text = real_text(terms[0]);
     for (std::size_t k = 1; k < terms.size(); ++k)
       text += fmt::format(" + cos({} * ({})) * {}", k, angle, real_text(terms[k]));

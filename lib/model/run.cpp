@@ -138,8 +138,12 @@ struct Prepared {
   Operands operands;
 };
 
-Prepared prepare(const Operation& op, int version, Names& names,
-                 const std::function<const HostArray*(const std::string&)>& value) {
+using Lookup = std::function<const HostArray*(const std::string&)>;
+
+/// device: computes the operation; null: it is judged, and `own` has the values of its outputs that
+/// are known.
+std::unique_ptr<Prepared> prepare(const Operation& op, int version, Names& names,
+                                  const Lookup& value, const Lookup& own, Device* device) {
   std::vector<const HostArray*> x;
   std::vector<std::string> words;
   Operands operands;
@@ -149,13 +153,24 @@ Prepared prepare(const Operation& op, int version, Names& names,
     if (x.back() != nullptr) operands[words.back()] = x.back();
   }
   if (words.empty()) words.push_back(names.of(op.outputs.empty() ? "" : op.outputs[0]));
-  Prepared out{Step(op, version, std::move(x), std::move(words)), {}, std::move(operands)};
-  out.texts = row_of(op)(out.step);
+  auto out = std::make_unique<Prepared>(
+      Prepared{Step(op, version, std::move(x), std::move(words)), {}, std::move(operands)});
+  Step& step = out->step;
+  const auto add_constants = [&] {
+    for (const auto& [name, array] : step.constants) out->operands[name] = &array;
+  };
+  if (own)
+    for (const std::string& name : op.outputs)
+      step.own.push_back(name.empty() ? nullptr : own(name));
+  if (device != nullptr)
+    step.settle = [&](const std::string& text) {
+      add_constants();
+      return step.constant(evaluated(text, out->operands, *device));
+    };
+  out->texts = row_of(op)(step);
+  step.settle = {};
+  add_constants();
   return out;
-}
-// After the step has its final place, since operands point into it.
-void add_constants(Prepared& prepared) {
-  for (const auto& [name, array] : prepared.step.constants) prepared.operands[name] = &array;
 }
 
 class Runner {
@@ -192,9 +207,10 @@ class Runner {
     if (op.kind == "If") return choose(op, scope);
     if (op.kind == "Loop") return loop(op, scope);
     if (op.kind == "Scan") return scan(op, scope);
-    Prepared p = prepare(op, program_.version, names_,
-                         [&](const std::string& name) { return &scope.get(name); });
-    add_constants(p);
+    const auto prepared = prepare(
+        op, program_.version, names_, [&](const std::string& name) { return &scope.get(name); }, {},
+        &device_);
+    const Prepared& p = *prepared;
     for (std::size_t i = 0; i < op.outputs.size() && i < p.texts.outputs.size(); ++i)
       if (!op.outputs[i].empty() && !p.texts.outputs[i].empty())
         scope.values[op.outputs[i]] =
@@ -372,10 +388,14 @@ class Composer {
     if (++to.operations > kMostComposed)
       throw ParseError(
           fmt::format("more than {} operations lie between values that are given", kMostComposed));
-    kept_.push_back(std::make_unique<Prepared>(prepare(
-        op, program_.version, names_, [&](const std::string& name) { return value(name); })));
-    Prepared& p = *kept_.back();
-    add_constants(p);
+    kept_.push_back(prepare(
+        op, program_.version, names_, [&](const std::string& name) { return value(name); },
+        [&](const std::string& name) {
+          const auto it = actual_.find(name);
+          return it == actual_.end() ? nullptr : &it->second;
+        },
+        nullptr));
+    const Prepared& p = *kept_.back();
     std::string all = p.texts.parts;
     for (const std::string& text : p.texts.outputs) all += " " + text;
     const auto words = words_of(all);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -31,9 +32,14 @@ class Step {
 
   const Operation& op;
   int version;
-  std::vector<const HostArray*> x;                           // null: left out
-  std::vector<std::string> names;                            // of the operands in formulas
-  std::vector<std::pair<std::string, HostArray>> constants;  // additional operands
+  std::vector<const HostArray*> x;                          // null: left out
+  std::vector<std::string> names;                           // of the operands in formulas
+  std::deque<std::pair<std::string, HostArray>> constants;  // additional operands
+  /// The values of its outputs where they are known, so that one step can be judged by the one
+  /// before; null: unknown.
+  std::vector<const HostArray*> own;
+  /// Where the operation is computed: computes a formula and names its value.
+  std::function<std::string(const std::string&)> settle;
 
   bool has(std::size_t i) const { return i < x.size() && x[i] != nullptr; }
   const HostArray& operand(std::size_t i) const;

@@ -28,13 +28,13 @@ class JudgedValue:
 
     @property
     def status(self):
-        return self.verdict.status if self.verdict else "NOT JUDGED"
+        return "NOT JUDGED" if self.verdict is None else self.verdict.status
 
     def __bool__(self):
         return bool(self.verdict)
 
     def __str__(self):
-        return f"{self.place} '{self.name}': {self.verdict or 'NOT JUDGED: ' + self.why}"
+        return f"{self.place} '{self.name}': {'NOT JUDGED: ' + self.why if self.verdict is None else self.verdict}"
 
 
 def _model(model):
