@@ -61,7 +61,7 @@ for packed in "$source_dir"/tests/fuzzers/seeds/*.txt; do
     cp "$packed" "$seeds/"
   fi
   case $reader in
-  npy | npz | safetensors | torch) words=arrays ;;
+  npy | npz | safetensors | torch | onnx) words=arrays ;;
   formula | opts | claim) words=formula ;;
   http*) words=http ;;
   *) words=json ;;
