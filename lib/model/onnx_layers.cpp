@@ -443,15 +443,27 @@ struct Cell {
 // The steps of a recurrent layer in one direction.
 class Recurrence {
  public:
+  /// One formula for each step, where Y is known.
+  std::vector<Texts>& slices() { return slices_; }
   Recurrence(Step& s, const Cell& cell, std::int64_t direction, bool reverse)
       : s_(s), cell_(cell), direction_(direction), reverse_(reverse) {
     batch_first_ = s.whole("layout", 0) != 0;
     steps_ = s.shape()[batch_first_ ? 1 : 0], batch_ = s.shape()[batch_first_ ? 0 : 1];
     inputs_ = s.shape().at(2), size_ = s.shape(2).at(2);
-    weights_ = gates(1, {inputs_}, 0) + ", " + gates(2, {size_}, 0);
+    const auto count = static_cast<std::int64_t>(cell.order.size());
+    weights_ = {gates(1, {inputs_}, 0), gates(2, {size_}, 0)};
     if (s.has(3)) {
-      const auto count = static_cast<std::int64_t>(cell.order.size());
-      weights_ += ", " + gates(3, {}, 0) + ", " + gates(3, {}, count * size_);
+      weights_.push_back(gates(3, {}, 0));
+      weights_.push_back(gates(3, {}, count * size_));
+    }
+  }
+
+  /// Gives the weights names.
+  void name_weights(std::string& parts) {
+    for (std::size_t i = 0; i < weights_.size(); ++i) {
+      const std::string name = fmt::format("weight{}_{}_{}", i, direction_, s_.names[0]);
+      parts += fmt::format("{} = {}; ", name, weights_[i]);
+      weights_[i] = name;
     }
   }
 
@@ -460,15 +472,20 @@ class Recurrence {
   std::array<std::string, 3> run(std::string& parts, const std::string& y) {
     std::string h = state(5), c = cell_.has_state ? state(6) : h;
     std::vector<std::string> all(at(steps_));
+    if (!y.empty()) slices_.resize(at(steps_));
     for (std::int64_t k = 0; k < steps_; ++k) {
       const std::int64_t t = reverse_ ? steps_ - 1 - k : k;
-      auto [next, next_c] = cell_.step(s_, fmt::format("{}, {}", x_at(t), h), c, weights_);
+      auto [next, next_c] = cell_.step(s_, fmt::format("{}, {}", x_at(t), h), c, weights());
       all[at(t)] = next;
       if (s_.settle) {  // each step is computed once
         all[at(t)] = next = s_.settle(next);
         if (cell_.has_state) next_c = s_.settle(next_c);
       } else {
         const std::string name = fmt::format("step{}_{}_{}", k, direction_, s_.names[0]);
+        if (!y.empty())
+          slices_[at(t)] = {parts,
+                            {reshaped(next, batch_first_ ? Sizes{batch_, 1, 1, size_}
+                                                         : Sizes{1, 1, batch_, size_})}};
         if (cell_.has_state) {
           parts += fmt::format("{}_c = {}; ", name, next_c);
           next_c = name + "_c";
@@ -479,39 +496,47 @@ class Recurrence {
       h = next;
       if (cell_.has_state) c = next_c;
     }
-    std::string whole;
-    for (const std::string& step : all) {
-      const std::string part =
-          reshaped(step, batch_first_ ? Sizes{batch_, 1, 1, size_} : Sizes{1, 1, batch_, size_});
-      whole = whole.empty()
-                  ? part
-                  : fmt::format("concat({}, {}, axis={})", whole, part, batch_first_ ? 1 : 0);
+    if (s_.settle) {
+      std::string bytes;
+      for (const std::string& step : all)
+        for (const auto& [name, array] : s_.constants)
+          if (name == step) bytes += array.bytes;
+      return {laid_out(s_.constant({s_.operand(0).dtype, {steps_, 1, batch_, size_}, bytes})),
+              last(h), last(c)};
     }
-    return {whole, last(h), last(c)};
+    if (!y.empty()) return {"", last(h), last(c)};
+    for (std::string& step : all) step = reshaped(step, {1, 1, batch_, size_});
+    return {laid_out(joined(all, 0)), last(h), last(c)};
   }
 
   /// The same where Y is known and there is no other state: all steps as one.
   std::array<std::string, 3> at_once(const std::string& y) {
-    std::string before;  // h of the step before, for each step
-    for (std::int64_t t = 0; t < steps_; ++t) {
-      const std::int64_t from = reverse_ ? t + 1 : t - 1;
-      const std::string h =
-          reshaped(from < 0 || from >= steps_ ? state(5) : y_at(y, from), {1, batch_, size_});
-      before = before.empty() ? h : fmt::format("concat({}, {}, axis=0)", before, h);
-    }
+    const std::string h = reshaped(state(5), {1, batch_, size_}),
+                      d = batch_first_ ? permuted(y, {1, 2, 0, 3}) : y;
+    const auto part = [&](std::int64_t begin, std::int64_t end) {
+      return reshaped(sliced(d, {begin, direction_, 0, 0}, {end, direction_ + 1, batch_, size_}),
+                      {end - begin, batch_, size_});
+    };
+    const std::string before = steps_ == 1 ? h  // h of the step before, for each step
+                               : reverse_
+                                   ? fmt::format("concat({}, {}, axis=0)", part(1, steps_), h)
+                                   : fmt::format("concat({}, {}, axis=0)", h, part(0, steps_ - 1));
     const std::string x = batch_first_ ? permuted(s_.name(0), {1, 0, 2}) : s_.name(0), none;
     const std::string all = reshaped(
         cell_
             .step(s_,
                   fmt::format("{}, {}", reshaped(x, {-1, inputs_}), reshaped(before, {-1, size_})),
-                  none, weights_)
+                  none, weights())
             .first,
         {steps_, 1, batch_, size_});
-    return {batch_first_ ? permuted(all, {2, 0, 1, 3}) : all,
-            last(y_at(y, reverse_ ? 0 : steps_ - 1)), ""};
+    return {laid_out(all), last(y_at(y, reverse_ ? 0 : steps_ - 1)), ""};
   }
 
  private:
+  // (steps, 1, batch, size) as the output has it.
+  std::string laid_out(const std::string& y) const {
+    return batch_first_ ? permuted(y, {2, 0, 1, 3}) : y;
+  }
   std::string last(const std::string& x) const {
     return reshaped(x, batch_first_ ? Sizes{batch_, 1, size_} : Sizes{1, batch_, size_});
   }
@@ -527,6 +552,7 @@ class Recurrence {
     }
     return nested("concat", parts);
   }
+  std::string weights() const { return fmt::format("{}", fmt::join(weights_, ", ")); }
   std::string x_at(std::int64_t t) const {
     const std::string x = batch_first_ ? sliced(s_.name(0), {0, t, 0}, {batch_, t + 1, inputs_})
                                        : sliced(s_.name(0), {t, 0, 0}, {t + 1, batch_, inputs_});
@@ -552,7 +578,8 @@ class Recurrence {
   const Cell& cell_;
   std::int64_t direction_, steps_ = 0, batch_ = 0, inputs_ = 0, size_ = 0;
   bool reverse_, batch_first_ = false;
-  std::string weights_;
+  std::vector<std::string> weights_;
+  std::vector<Texts> slices_;
 };
 
 Row recurrent(Cell cell) {
@@ -567,16 +594,31 @@ Row recurrent(Cell cell) {
     if (s.has(4) && s.ints(4) != Sizes(at(s.shape().at(batch_first ? 0 : 1)), steps)) return out;
     const std::string y = s.own.empty() || s.own[0] == nullptr ? "" : s.constant(*s.own[0]);
     std::array<std::string, 3> all;
+    std::string chain;  // of states between steps
+    const int axes[] = {batch_first ? 2 : 1, batch_first ? 1 : 0, batch_first ? 1 : 0};
     for (std::int64_t d = 0; d < directions; ++d) {
       Recurrence r(s, cell, d, d == 1 || direction == "reverse");
-      const auto made = y.empty() || cell.has_state ? r.run(out.parts, y) : r.at_once(y);
-      const int axes[] = {batch_first ? 2 : 1, batch_first ? 1 : 0, batch_first ? 1 : 0};
+      if (!s.settle) r.name_weights(out.parts);
+      std::string states;
+      const auto made = y.empty() || cell.has_state ? r.run(states, y) : r.at_once(y);
+      chain += states;
       for (std::size_t i = 0; i < 3; ++i)
         all[i] =
             d == 0 ? made[i] : fmt::format("concat({}, {}, axis={})", all[i], made[i], axes[i]);
+      if (d == 0)
+        out.slices = std::move(r.slices());
+      else
+        for (std::size_t k = 0; k < out.slices.size(); ++k) {
+          Texts& slice = out.slices[k];
+          slice.parts += r.slices()[k].parts;
+          slice.outputs[0] = fmt::format("concat({}, {}, axis={})", slice.outputs[0],
+                                         r.slices()[k].outputs[0], axes[0]);
+        }
     }
+    out.axis = batch_first ? 1 : 0;
     for (std::size_t i = 0; i < out.outputs.size() && i < (cell.has_state ? 3 : 2); ++i)
-      out.outputs[i] = all[i];
+      if (!all[i].empty()) out.outputs[i] = chain + all[i];
+    if (!out.slices.empty()) out.outputs[0] = "";
     return out;
   };
 }

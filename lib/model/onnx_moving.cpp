@@ -120,10 +120,8 @@ Texts split(Step& s) {
 }
 
 std::string concat(Step& s) {
-  std::string text;
-  for (const std::string& name : s.given())
-    text = text.empty() ? name : fmt::format("concat({}, {}, axis={})", text, name, s.axis());
-  return text;
+  const std::vector<std::string> names = s.given();
+  return names.empty() ? "" : joined(names, s.axis());
 }
 
 std::string pad(Step& s) {

@@ -39,6 +39,12 @@ std::string nested(std::string_view function, std::span<const std::string> names
     text = fmt::format("{}({}, {})", function, text, names[i]);
   return text;
 }
+std::string joined(std::span<const std::string> names, std::int64_t axis) {
+  if (names.size() == 1) return names[0];
+  const std::size_t half = names.size() / 2;
+  return fmt::format("concat({}, {}, axis={})", joined(names.first(half), axis),
+                     joined(names.subspan(half), axis), axis);
+}
 std::int64_t count_of(const Sizes& shape, std::size_t begin, std::size_t end) {
   std::int64_t count = 1;
   for (std::size_t i = begin; i < std::min(end, shape.size()); ++i) count *= shape[i];

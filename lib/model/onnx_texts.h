@@ -24,6 +24,8 @@ inline std::size_t at(std::int64_t i) { return static_cast<std::size_t>(i); }
 std::string moved(std::string_view x, int rank, int source, int to);
 /// "f(f(a, b), c)".
 std::string nested(std::string_view function, std::span<const std::string> names);
+/// The arrays one after another along an axis.
+std::string joined(std::span<const std::string> names, std::int64_t axis);
 std::int64_t count_of(const Sizes& shape, std::size_t begin = 0,
                       std::size_t end = std::string::npos);
 Sizes counted(int begin, int end);  // begin, begin + 1, ...

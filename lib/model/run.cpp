@@ -357,6 +357,8 @@ class Composer {
   struct Composed {
     std::string parts;
     std::vector<std::string> texts;
+    std::vector<Texts> slices;
+    std::size_t axis = 0;
     Operands operands;
     int operations = 0;
   };
@@ -369,6 +371,8 @@ class Composer {
     const Texts texts = add(op, out);
     out.parts += texts.parts;
     out.texts = texts.outputs;
+    out.slices = texts.slices;
+    out.axis = texts.axis;
     return out;
   }
 
@@ -398,6 +402,7 @@ class Composer {
     const Prepared& p = *kept_.back();
     std::string all = p.texts.parts;
     for (const std::string& text : p.texts.outputs) all += " " + text;
+    for (const Texts& part : p.texts.slices) all += " " + part.parts + part.outputs[0];
     const auto words = words_of(all);
     for (const auto& [name, array] : p.step.constants) to.operands[name] = &array;
     for (const std::string& in : op.inputs)
@@ -417,7 +422,10 @@ class Composer {
       if (op.outputs[i] != name) continue;
       if (i >= texts.outputs.size() || texts.outputs[i].empty())
         throw ParseError(fmt::format("its input '{}' has no formula", name));
-      to.parts += fmt::format("{} = {}; ", names_.of(name), texts.outputs[i]);
+      const std::string& text = texts.outputs[i];  // may begin with parts of its own
+      const std::size_t end = text.rfind("; "), begin = end == std::string::npos ? 0 : end + 2;
+      to.parts +=
+          fmt::format("{}{} = {}; ", text.substr(0, begin), names_.of(name), text.substr(begin));
     }
   }
 
@@ -437,36 +445,67 @@ Verdict unusable(const std::string& why) {
   return verdict;
 }
 
-void judge_value(JudgedValue& to, const Composer::Composed& by, const std::string& text,
-                 const HostArray& candidate, const JudgeOptions& options) {
-  to.formula = by.parts + text;
-  to.operations = by.operations;
-  const auto shapes = shapes_of(to.formula, by.operands);
-  const define::Formula formula = define::parse(to.formula, shapes);
-  if (candidate.dtype != formula.value.dtype() || candidate.shape != formula.value.shape()) {
-    to.verdict =
-        unusable(fmt::format("it is {} of {}, and the operation gives {} of {}",
-                             name(candidate.dtype), shape_text(candidate.shape),
-                             name(formula.value.dtype()), shape_text(formula.value.shape())));
-    return;
-  }
-  if (candidate.size() == 0) {
-    to.verdict = Verdict();
-    return;
-  }
-  const KernelToJudge kernel = formula_to_judge(to.formula, shapes);
+// Place `at` of an array along an axis.
+HostArray slice(const HostArray& array, std::size_t axis, std::int64_t at) {
+  HostArray out{array.dtype, array.shape, {}};
+  out.shape[axis] = 1;
+  std::size_t inner = itemsize(array.dtype);
+  for (std::size_t i = axis + 1; i < array.shape.size(); ++i)
+    inner *= static_cast<std::size_t>(array.shape[i]);
+  const std::size_t step = inner * static_cast<std::size_t>(array.shape[axis]);
+  for (std::size_t k = inner * static_cast<std::size_t>(at); step > 0 && k < array.bytes.size();
+       k += step)
+    out.bytes += array.bytes.substr(k, inner);
+  return out;
+}
+
+Verdict judge_formula(JudgedValue& to, const std::string& text, const Operands& operands,
+                      const HostArray& candidate, const JudgeOptions& options) {
+  const auto shapes = shapes_of(text, operands);
+  const define::Formula formula = define::parse(text, shapes);
+  if (candidate.dtype != formula.value.dtype() || candidate.shape != formula.value.shape())
+    return unusable(fmt::format("it is {} of {}, and the operation gives {} of {}",
+                                name(candidate.dtype), shape_text(candidate.shape),
+                                name(formula.value.dtype()), shape_text(formula.value.shape())));
+  if (candidate.size() == 0) return Verdict();
+  const KernelToJudge kernel = formula_to_judge(text, shapes);
   Judging judging = kernel.judging.under(options.profile);
   judging.sampling = options.sampling;
   to.profile = judging;
   Device& cpu = Device::get("CPU");
   std::vector<BufferPtr> buffers{nullptr};
   for (const std::string& word : formula.inputs)
-    buffers.push_back(buffer_of(cpu, *by.operands.at(word)));
+    buffers.push_back(buffer_of(cpu, *operands.at(word)));
   std::vector<Buffer*> raw;
   for (const BufferPtr& b : buffers) raw.push_back(b.get());
   const BufferPtr output = buffer_of(cpu, candidate);
   const auto work = [&] { return touchstone::judge(kernel.ast, raw, *output, judging); };
-  to.verdict = options.within ? options.within(kernel, work) : work();
+  return options.within ? options.within(kernel, work) : work();
+}
+
+void judge_value(JudgedValue& to, const Composer::Composed& by, std::size_t output,
+                 const HostArray& candidate, const JudgeOptions& options) {
+  to.operations = by.operations;
+  if (output > 0 || by.slices.empty()) {
+    to.formula = by.parts + by.texts[output];
+    to.verdict = judge_formula(to, to.formula, by.operands, candidate, options);
+    return;
+  }
+  if (by.axis >= candidate.shape.size() ||
+      candidate.shape[by.axis] != static_cast<std::int64_t>(by.slices.size())) {
+    to.verdict = unusable(fmt::format("it has the shape {}", shape_text(candidate.shape)));
+    return;
+  }
+  std::vector<Verdict> verdicts;
+  for (std::size_t k = 0; k < by.slices.size(); ++k) {
+    const auto place = static_cast<std::int64_t>(k);
+    to.formula = by.parts + by.slices[k].parts + by.slices[k].outputs[0];
+    verdicts.push_back(
+        judge_formula(to, to.formula, by.operands, slice(candidate, by.axis, place), options));
+    if (by.axis < verdicts.back().at.size()) verdicts.back().at[by.axis] = place;
+    if (verdicts.back().outcome == Outcome::Fail) break;
+  }
+  to.verdict = combine(verdicts);
 }
 
 }  // namespace
@@ -590,9 +629,9 @@ std::vector<JudgedValue> judge(const ModelProgram& program, const Values& inputs
           continue;
         }
         const Composer::Composed by = composer.compose(op);
-        if (i >= by.texts.size() || by.texts[i].empty())
+        if (i >= by.texts.size() || (by.texts[i].empty() && (i > 0 || by.slices.empty())))
           throw ParseError("it has no formula for this case");
-        judge_value(value, by, by.texts[i], candidate->second, options);
+        judge_value(value, by, i, candidate->second, options);
       } catch (const Interrupted&) {
         throw;
       } catch (const Error& e) {

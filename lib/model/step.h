@@ -20,6 +20,10 @@ using define::Sizes;
 struct Texts {
   std::string parts;
   std::vector<std::string> outputs;
+  /// Instead of outputs[0], where a formula of it all would be too long: one with its parts for
+  /// each place along `axis`.
+  std::vector<Texts> slices = {};
+  std::size_t axis = 0;
 };
 
 /// An operation with the values of its operands: what a row of a dialect makes formulas of. Members

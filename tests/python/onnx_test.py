@@ -91,7 +91,7 @@ def test_a_fault_is_found_at_its_node(node):
 
 
 def test_each_step_of_a_recurrent_layer_is_judged_by_the_one_before():
-    for op, gates, direction in (("RNN", 1, "forward"), ("GRU", 3, "bidirectional"), ("LSTM", 4, "reverse")):
+    for op, gates, direction in (("RNN", 1, "forward"), ("GRU", 3, "bidirectional"), ("LSTM", 4, "reverse"), ("LSTM", 4, "bidirectional")):
         many = 2 if direction == "bidirectional" else 1
         x, steps = normal(5, 2, 3), 5
         model = made([helper.make_node(op, ["x", "w", "r", "b"], ["y", "h"], hidden_size=4, direction=direction)], {"x": x}, ["y", "h"],
