@@ -32,7 +32,7 @@ EXPLAINED = {
     **dict.fromkeys((f"{name}window{symmetric}{expanded}" for name in ("hann", "hamming", "blackman") for symmetric in ("", "_symmetric")
                      for expanded in ("", "_expanded")), PI),
     "adam_multiple": "The expected values use epsilon = 1e-2, not the default 1e-6.",
-    **dict.fromkeys((f"cast{name}" for name in ("_FLOAT_to_BFLOAT16", "like_FLOAT_to_BFLOAT16", "like_FLOAT_to_BFLOAT16_expanded")), TRUNCATED),
+    "cast_FLOAT_to_BFLOAT16": TRUNCATED,
     **dict.fromkeys(("dft", "dft_axis", "dft_inverse"),
                     "0 for half the frequency of real numbers, the sum of x sin(pi k); the data, of an FFT, have 1e-14 there."),
     **dict.fromkeys((f"resize_downsample_scales_{kind}_align_corners" for kind in ("linear", "cubic")), LENGTH),
