@@ -70,6 +70,7 @@ Verb model_verb(CLI::App& app) {
   v->add_option("--html", o.html, "judge: write a page to this file: the graph and each verdict");
   v->add_option("--junit", o.junit, "judge: write a test report to this file, for CI");
   v->add_flag("--json", o.json, "Print JSON lines");
+  o.verdict.seconds = 60;
   add_verdict_limits(v, o.verdict, "verdict-");
   return {v, [] { return run_model(o); }, add_work_limits(v, o.limits)};
 }

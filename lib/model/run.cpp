@@ -15,7 +15,8 @@ namespace touchstone::model {
 namespace {
 
 constexpr std::int64_t kMostIterations = 100'000;
-constexpr int kMostComposed = 500;  // operations in one formula
+constexpr int kMostComposed = 200;  // operations in one formula
+constexpr int kMostNested = 6;      // reduces in one another of a formula of several operations
 
 const Row& row_of(const Operation& op) {
   if (const Row* row = onnx_row(op.kind)) return *row;
@@ -468,6 +469,11 @@ Verdict judge_formula(JudgedValue& to, const std::string& text, const Operands& 
                                 name(candidate.dtype), shape_text(candidate.shape),
                                 name(formula.value.dtype()), shape_text(formula.value.shape())));
   if (candidate.size() == 0) return Verdict();
+  if (to.operations > 1 && formula.value.node()->reduces > kMostNested)
+    throw ParseError(fmt::format(
+        "{} operations lie between it and the values that are given, with {} sums and maxima in "
+        "one another; more than {} are not judged as one: give more values",
+        to.operations, formula.value.node()->reduces, kMostNested));
   const KernelToJudge kernel = formula_to_judge(text, shapes);
   Judging judging = kernel.judging.under(options.profile);
   judging.sampling = options.sampling;
