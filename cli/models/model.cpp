@@ -399,7 +399,7 @@ int judge_whole(const ModelProgram& program, const ModelOptions& o) {
 
 int run_model(const ModelOptions& o) {
   const ConfigScope scope(Config::from_environment());
-  const ModelProgram program = model::read_onnx(o.file);
+  const ModelProgram program = model::read_model(o.file);
   if (o.action == "show") return show(program, o);
   return o.action == "run" ? run_whole(program, o) : judge_whole(program, o);
 }

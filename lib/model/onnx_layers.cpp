@@ -461,7 +461,7 @@ class Recurrence {
   /// Gives the weights names.
   void name_weights(std::string& parts) {
     for (std::size_t i = 0; i < weights_.size(); ++i) {
-      const std::string name = fmt::format("weight{}_{}_{}", i, direction_, s_.names[0]);
+      const std::string name = fmt::format("weight{}_{}_{}", i, direction_, s_.id);
       parts += fmt::format("{} = {}; ", name, weights_[i]);
       weights_[i] = name;
     }
@@ -481,7 +481,7 @@ class Recurrence {
         all[at(t)] = next = s_.settle(next);
         if (cell_.has_state) next_c = s_.settle(next_c);
       } else {
-        const std::string name = fmt::format("step{}_{}_{}", k, direction_, s_.names[0]);
+        const std::string name = fmt::format("step{}_{}_{}", k, direction_, s_.id);
         if (!y.empty())
           slices_[at(t)] = {parts,
                             {reshaped(next, batch_first_ ? Sizes{batch_, 1, 1, size_}

@@ -14,7 +14,6 @@ namespace touchstone::model {
 namespace {
 
 constexpr int kMostGraphDepth = 16, kMostCallDepth = 16;
-constexpr std::size_t kMostOperations = 100'000;
 
 // The fields of one message.
 class Fields {

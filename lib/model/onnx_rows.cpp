@@ -9,6 +9,7 @@
 #include "touchstone/base/suggest.h"
 #include "touchstone/model/onnx_texts.h"
 #include "touchstone/model/onnx_types.h"
+#include "touchstone/model/stablehlo.h"
 
 namespace touchstone::model {
 
@@ -594,7 +595,7 @@ namespace {
 const std::map<std::string_view, Row>& table() {
   static const std::map<std::string_view, Row> all = [] {
     std::map<std::string_view, Row> rows;
-    for (auto* topic : {elementwise_rows, layer_rows, moving_rows})
+    for (auto* topic : {elementwise_rows, layer_rows, moving_rows, stablehlo_rows})
       for (NamedRow& row : topic()) rows.emplace(row.kind, std::move(row.row));
     return rows;
   }();
@@ -603,14 +604,14 @@ const std::map<std::string_view, Row>& table() {
 
 }  // namespace
 
-const Row* onnx_row(std::string_view kind) {
+const Row* row_named(std::string_view kind) {
   constexpr std::string_view kTraining = "ai.onnx.preview.training.";
   if (kind.starts_with(kTraining)) kind.remove_prefix(kTraining.size());
   const auto it = table().find(kind);
   return it == table().end() ? nullptr : &it->second;
 }
 
-std::vector<std::string_view> onnx_operators() {
+std::vector<std::string_view> operators() {
   std::vector<std::string_view> names;
   for (const auto& [kind, row] : table()) names.push_back(kind);
   return names;

@@ -45,10 +45,12 @@ struct Graph {
   std::vector<Operation> operations;
 };
 
+inline constexpr std::size_t kMostOperations = 100'000;  // of one program
+
 /// A program of named operations, read from a file.
 struct ModelProgram {
   Graph graph;
-  std::string dialect;  // "onnx"
+  std::string dialect;  // "onnx" or "stablehlo"
   int version = 0;      // of its operators: ONNX's opset
 };
 
@@ -57,6 +59,12 @@ struct ModelProgram {
 /// ParseError or SystemError that begins with `where` and names the node.
 ModelProgram parse_onnx(std::string_view bytes, const std::string& where,
                         const std::string& folder);
+/// Reads a module of StableHLO or CHLO operations as MLIR prints it; the program is its function
+/// 'main', with calls expanded. Complex arrays have their parts on a further axis of size 2. Throws
+/// ParseError that begins with `where` and names the line.
+ModelProgram parse_stablehlo(std::string_view text, const std::string& where);
+/// Reads FILE.onnx, of at most 2 GiB, or FILE.mlir. Throws as above.
+ModelProgram read_model(const std::string& path);
 /// As parse_onnx, of a file of at most 2 GiB.
 ModelProgram read_onnx(const std::string& path);
 /// The same model with the named values as additional outputs.

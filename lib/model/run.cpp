@@ -19,15 +19,17 @@ constexpr int kMostComposed = 200;  // operations in one formula
 constexpr int kMostNested = 6;      // reduces in one another of a formula of several operations
 
 const Row& row_of(const Operation& op) {
-  if (const Row* row = onnx_row(op.kind)) return *row;
-  const std::vector<std::string_view> known = onnx_operators();
+  if (const Row* row = row_named(op.kind)) return *row;
+  const std::vector<std::string_view> known = operators();
   throw ParseError(
       fmt::format("operator '{}' is not supported{}", op.kind, did_you_mean(op.kind, known)));
 }
 
 // It runs graphs.
 bool is_control(const Operation& op) {
-  return op.kind == "If" || op.kind == "Loop" || op.kind == "Scan";
+  static const std::set<std::string, std::less<>> kinds{
+      "If", "Loop", "Scan", "stablehlo.while", "stablehlo.if", "stablehlo.case"};
+  return kinds.contains(op.kind);
 }
 
 std::string shape_text(const Sizes& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
@@ -153,9 +155,9 @@ std::unique_ptr<Prepared> prepare(const Operation& op, int version, Names& names
     words.push_back(in.empty() ? "" : names.of(in));
     if (x.back() != nullptr) operands[words.back()] = x.back();
   }
-  if (words.empty()) words.push_back(names.of(op.outputs.empty() ? "" : op.outputs[0]));
-  auto out = std::make_unique<Prepared>(
-      Prepared{Step(op, version, std::move(x), std::move(words)), {}, std::move(operands)});
+  std::string id = names.of(op.outputs.empty() ? op.place : op.outputs[0]);
+  auto out = std::make_unique<Prepared>(Prepared{
+      Step(op, version, std::move(x), std::move(words), std::move(id)), {}, std::move(operands)});
   Step& step = out->step;
   const auto add_constants = [&] {
     for (const auto& [name, array] : step.constants) out->operands[name] = &array;
@@ -208,6 +210,8 @@ class Runner {
     if (op.kind == "If") return choose(op, scope);
     if (op.kind == "Loop") return loop(op, scope);
     if (op.kind == "Scan") return scan(op, scope);
+    if (op.kind == "stablehlo.while") return loop_while(op, scope);
+    if (op.kind == "stablehlo.if" || op.kind == "stablehlo.case") return choose_region(op, scope);
     const auto prepared = prepare(
         op, program_.version, names_, [&](const std::string& name) { return &scope.get(name); }, {},
         &device_);
@@ -249,6 +253,33 @@ class Runner {
         run_graph(graph_of(op, yes ? "then_branch" : "else_branch"), scope, {});
     for (std::size_t i = 0; i < op.outputs.size() && i < out.size(); ++i)
       scope.values[op.outputs[i]] = std::move(out[i]);
+  }
+
+  void choose_region(const Operation& op, Scope& scope) {
+    const auto index = static_cast<std::int64_t>(reals_of(scope.get(op.inputs.at(0))).at(0));
+    std::int64_t regions = 0;
+    while (op.attributes.contains(fmt::format("region{}", regions))) ++regions;
+    const bool is_if = op.kind == "stablehlo.if";
+    const std::int64_t chosen = is_if                           ? (index != 0 ? 0 : 1)
+                                : index < 0 || index >= regions ? regions - 1
+                                                                : index;
+    give(op, run_graph(graph_of(op, fmt::format("region{}", chosen)), scope, {}), scope);
+  }
+  void loop_while(const Operation& op, Scope& scope) {
+    std::vector<HostArray> state;
+    for (const std::string& in : op.inputs) state.push_back(scope.get(in));
+    for (std::int64_t step = 0;; ++step) {
+      if (step == kMostIterations)
+        throw ParseError(fmt::format("it runs more than {} times", kMostIterations));
+      const std::vector<HostArray> goes = run_graph(graph_of(op, "region0"), scope, state);
+      if (reals_of(goes.at(0)).at(0) == 0) break;
+      state = run_graph(graph_of(op, "region1"), scope, std::move(state));
+    }
+    give(op, std::move(state), scope);
+  }
+  static void give(const Operation& op, std::vector<HostArray> values, Scope& scope) {
+    for (std::size_t i = 0; i < op.outputs.size() && i < values.size(); ++i)
+      scope.values[op.outputs[i]] = std::move(values[i]);
   }
 
   // Slices stacked along a new first axis.
@@ -299,7 +330,7 @@ class Runner {
   void scan(const Operation& op, Scope& scope) {
     const Graph& body = graph_of(op, "body");
     const std::size_t first = program_.version < 9 ? 1 : 0;  // of inputs; before it: lengths
-    Step attributes(op, program_.version, {}, {""});
+    Step attributes(op, program_.version, {}, {}, "");
     const auto count = static_cast<std::size_t>(attributes.whole("num_scan_inputs", 0));
     if (first == 1 || op.inputs.size() < count || count == 0)
       throw ParseError("this version of Scan is not supported");
@@ -417,6 +448,8 @@ class Composer {
       return;
     }
     const Operation& op = *producers_.at(name);
+    if (is_control(op))
+      throw ParseError(fmt::format("its input '{}' is computed by graphs: give its value", name));
     const Texts texts = add(op, to);
     to.parts += texts.parts;
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
@@ -461,9 +494,13 @@ HostArray slice(const HostArray& array, std::size_t axis, std::int64_t at) {
 }
 
 Verdict judge_formula(JudgedValue& to, const std::string& text, const Operands& operands,
-                      const HostArray& candidate, const JudgeOptions& options) {
+                      HostArray& candidate, const JudgeOptions& options) {
   const auto shapes = shapes_of(text, operands);
   const define::Formula formula = define::parse(text, shapes);
+  const DType dtype = formula.value.dtype();
+  if (is_unsigned(candidate.dtype) && is_float(dtype) &&
+      itemsize(candidate.dtype) == itemsize(dtype) && itemsize(dtype) < 4)
+    candidate.dtype = dtype;  // its bits
   if (candidate.dtype != formula.value.dtype() || candidate.shape != formula.value.shape())
     return unusable(fmt::format("it is {} of {}, and the operation gives {} of {}",
                                 name(candidate.dtype), shape_text(candidate.shape),
@@ -490,7 +527,7 @@ Verdict judge_formula(JudgedValue& to, const std::string& text, const Operands& 
 }
 
 void judge_value(JudgedValue& to, const Composer::Composed& by, std::size_t output,
-                 const HostArray& candidate, const JudgeOptions& options) {
+                 HostArray& candidate, const JudgeOptions& options) {
   to.operations = by.operations;
   if (output > 0 || by.slices.empty()) {
     to.formula = by.parts + by.texts[output];
@@ -506,8 +543,8 @@ void judge_value(JudgedValue& to, const Composer::Composed& by, std::size_t outp
   for (std::size_t k = 0; k < by.slices.size(); ++k) {
     const auto place = static_cast<std::int64_t>(k);
     to.formula = by.parts + by.slices[k].parts + by.slices[k].outputs[0];
-    verdicts.push_back(
-        judge_formula(to, to.formula, by.operands, slice(candidate, by.axis, place), options));
+    HostArray part = slice(candidate, by.axis, place);
+    verdicts.push_back(judge_formula(to, to.formula, by.operands, part, options));
     if (by.axis < verdicts.back().at.size()) verdicts.back().at[by.axis] = place;
     if (verdicts.back().outcome == Outcome::Fail) break;
   }
@@ -558,7 +595,7 @@ void require_inputs(const ModelProgram& program, const Values& inputs) {
     }
 }
 
-bool is_supported(const Operation& op) { return is_control(op) || onnx_row(op.kind) != nullptr; }
+bool is_supported(const Operation& op) { return is_control(op) || row_named(op.kind) != nullptr; }
 
 std::vector<std::string> computed_names(const ModelProgram& program) {
   std::vector<std::string> names;
@@ -578,8 +615,8 @@ Computed run(const ModelProgram& program, const Values& inputs, Device& device,
   return {std::move(scope.values), std::move(scope.missing)};
 }
 
-std::vector<JudgedValue> judge(const ModelProgram& program, const Values& inputs,
-                               const Values& actual, const JudgeOptions& options) {
+std::vector<JudgedValue> judge(const ModelProgram& program, const Values& inputs, Values actual,
+                               const JudgeOptions& options) {
   require_inputs(program, inputs);
   const std::vector<Operation>& operations = program.graph.operations;
   const std::vector<std::string> names = computed_names(program);

@@ -52,9 +52,10 @@ struct JudgeOptions {
 
 /// Judges every value of `actual` that an operation computes, by the values that `actual` has for
 /// its operands: a wrong value makes no other one wrong. Operands that are not in `actual` are
-/// composed into the formula.
-std::vector<JudgedValue> judge(const ModelProgram& program, const Values& inputs,
-                               const Values& actual, const JudgeOptions& options = {});
+/// composed into the formula. Elements of bfloat16 and 8-bit floats may be given as unsigned
+/// integers of their bits.
+std::vector<JudgedValue> judge(const ModelProgram& program, const Values& inputs, Values actual,
+                               const JudgeOptions& options = {});
 
 /// True if there is a row for its operator, or it runs graphs.
 bool is_supported(const Operation& operation);

@@ -106,7 +106,7 @@ int Step::axis_of(std::int64_t axis, int rank) const {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 std::string Step::constant(HostArray array) {
-  std::string name = fmt::format("const{}_{}", constants.size() + 1, names.empty() ? "" : names[0]);
+  std::string name = fmt::format("const{}_{}", constants.size() + 1, id);
   constants.emplace_back(name, std::move(array));
   return name;
 }

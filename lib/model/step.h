@@ -30,14 +30,20 @@ struct Texts {
 /// throw ParseError for an attribute or an operand of another kind.
 class Step {
  public:
+  /// id: a name that no other operation has.
   Step(const Operation& operation, int version, std::vector<const HostArray*> x,
-       std::vector<std::string> names)
-      : op(operation), version(version), x(std::move(x)), names(std::move(names)) {}
+       std::vector<std::string> names, std::string id)
+      : op(operation),
+        version(version),
+        x(std::move(x)),
+        names(std::move(names)),
+        id(std::move(id)) {}
 
   const Operation& op;
   int version;
-  std::vector<const HostArray*> x;                          // null: left out
-  std::vector<std::string> names;                           // of the operands in formulas
+  std::vector<const HostArray*> x;  // null: left out
+  std::vector<std::string> names;   // of the operands in formulas
+  std::string id;
   std::deque<std::pair<std::string, HostArray>> constants;  // additional operands
   /// The values of its outputs where they are known, so that one step can be judged by the one
   /// before; null: unknown.
@@ -75,10 +81,10 @@ class Step {
 };
 
 using Row = std::function<Texts(Step&)>;
-/// The row for an operator of ONNX; null: there is none. Throws ParseError for one by another name.
-const Row* onnx_row(std::string_view kind);
+/// The row for an operator, "Conv" or "stablehlo.add"; null: there is none.
+const Row* row_named(std::string_view kind);
 /// The operators with a row, sorted.
-std::vector<std::string_view> onnx_operators();
+std::vector<std::string_view> operators();
 
 HostArray array_of(const Sizes& numbers, Sizes shape);  // int64
 HostArray array_of(const std::vector<double>& numbers, Sizes shape, DType dtype);

@@ -81,9 +81,11 @@ void bind_model(py::module_& m) {
       .def(py::init([](const py::object& source) {
              if (py::isinstance<py::bytes>(source)) {
                const auto bytes = py::cast<std::string>(source);
-               return model::parse_onnx(bytes, "the model", "");
+               return bytes.starts_with('\x08') || bytes.find('\0') != std::string::npos
+                          ? model::parse_onnx(bytes, "the model", "")
+                          : model::parse_stablehlo(bytes, "the module");
              }
-             return model::read_onnx(py::cast<std::string>(py::str(source)));
+             return model::read_model(py::cast<std::string>(py::str(source)));
            }),
            py::arg("source"), "Reads a file, or bytes. Raises ParseError, SystemError.")
       .def_property_readonly(
