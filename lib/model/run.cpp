@@ -391,6 +391,7 @@ class Composer {
     std::vector<std::string> texts;
     std::vector<Texts> slices;
     std::size_t axis = 0;
+    std::string otherwise;
     Operands operands;
     int operations = 0;
   };
@@ -405,6 +406,7 @@ class Composer {
     out.texts = texts.outputs;
     out.slices = texts.slices;
     out.axis = texts.axis;
+    out.otherwise = texts.otherwise;
     return out;
   }
 
@@ -448,8 +450,13 @@ class Composer {
       return;
     }
     const Operation& op = *producers_.at(name);
-    if (is_control(op))
-      throw ParseError(fmt::format("its input '{}' is computed by graphs: give its value", name));
+    if (is_control(op)) {  // whole numbers are exact
+      const HostArray* known = value(name);
+      if (is_float(known->dtype))
+        throw ParseError(fmt::format("its input '{}' is computed by graphs: give its value", name));
+      to.operands[names_.of(name)] = known;
+      return;
+    }
     const Texts texts = add(op, to);
     to.parts += texts.parts;
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
@@ -532,6 +539,12 @@ void judge_value(JudgedValue& to, const Composer::Composed& by, std::size_t outp
   if (output > 0 || by.slices.empty()) {
     to.formula = by.parts + by.texts[output];
     to.verdict = judge_formula(to, to.formula, by.operands, candidate, options);
+    if (to.verdict->outcome != Outcome::Fail || by.otherwise.empty() || options.profile) return;
+    JudgeOptions other = options;
+    other.profile = ChosenProfile{own_profile(by.otherwise), "what the operation leaves open"};
+    JudgedValue again = to;
+    again.verdict = judge_formula(again, to.formula, by.operands, candidate, other);
+    if (again.verdict->outcome != Outcome::Fail) to = std::move(again);
     return;
   }
   if (by.axis >= candidate.shape.size() ||

@@ -349,6 +349,7 @@ class Parser {
     at_ = begin;
     const std::string all = bracketed();
     const std::size_t end = at_;
+    if (op.kind != "stablehlo.while" && all.find('=') != std::string::npos) op.rest += all;
     std::string before;
     for (at_ = begin; at_ < end;) {
       if (text_[at_] == '%') {
@@ -450,7 +451,9 @@ class Builder {
       if (w.kind == "call" || w.kind == "func.call") {
         const std::size_t sign = w.rest.find('@');
         std::string callee = sign == std::string::npos ? "" : w.rest.substr(sign + 1);
-        while (!callee.empty() && !is_name(callee.back())) callee.pop_back();
+        while (!callee.empty() && !is_name(callee.back()) && callee.back() != '"')
+          callee.pop_back();
+        if (callee.starts_with('"')) callee = callee.substr(1, callee.find('"', 1) - 1);
         const auto f = functions_.find(callee);
         if (f == functions_.end()) fail(w, fmt::format("there is no function '{}'", callee));
         if (f->second.arguments.size() != operands.size())
@@ -555,6 +558,7 @@ HostArray dense_elements(std::string_view text, const TensorType& type) {
     return ParseError(fmt::format("constant: {} ({} elements of {} are wanted)", why, out.size(),
                                   name(type.dtype)));
   };
+  if (wanted == 0) return out;
   const std::size_t begin = text.find("dense<");
   if (begin == std::string_view::npos) throw refuse("expected dense<...>");
   text.remove_prefix(begin + 6);
@@ -624,7 +628,6 @@ HostArray dense_elements(std::string_view text, const TensorType& type) {
     const std::string value = out.bytes;
     while (out.bytes.size() < wanted) out.bytes += value;
   }
-  if (wanted == 0) out.bytes.clear();
   if (out.bytes.size() != wanted) throw refuse("too few elements");
   return out;
 }

@@ -139,7 +139,10 @@ std::string arithmetic(Hlo& h) {
     return fmt::format("bit_{}({}, {})", Sign == '*' ? "and" : "or", h.s.name(0), h.s.name(1));
   if (h.is_complex() && Sign == '*')
     return fmt::format("complex_mul({}, {})", h.s.name(0), h.s.name(1));
-  if (h.is_complex() && Sign == '/') return "";
+  if (h.is_complex() && Sign == '/')  // a conj(b) / |b|^2
+    return fmt::format(
+        "complex_mul({0}, {1} * {2}) / sum({1} * {1}, axis=-1, keep=1)", h.s.name(0), h.s.name(1),
+        h.s.constant(array_of(std::vector<double>{1, -1}, {2}, h.s.operand(0).dtype)));
   return fmt::format("{} {} {}", h.s.name(0), Sign, h.s.name(1));
 }
 std::string extremum(Hlo& h, const char* name, const char* of_bools) {
@@ -169,9 +172,12 @@ std::string compare(Hlo& h) {
   constexpr Sign kSigns[] = {{"EQ", "=="}, {"NE", "!="}, {"GE", ">="},
                              {"GT", ">"},  {"LE", "<="}, {"LT", "<"}};
   if (h.says("TOTALORDER")) return "";
+  const std::size_t generic = h.text().find("comparison_direction ");
+  const std::string_view from =
+      std::string_view(h.text()).substr(generic == std::string::npos ? 0 : generic + 21);
+  const std::string_view word = from.substr(std::min(from.find_first_of("EGLN"), from.size()), 2);
   for (const Sign& sign : kSigns) {
-    const std::size_t at = h.text().find(sign.word);
-    if (at == std::string::npos) continue;
+    if (word != sign.word) continue;
     const bool is_bool = h.s.operand(0).dtype == DType::Bool;
     const auto operand = [&](std::size_t i) {
       return is_bool ? fmt::format("cast({}, u8)", h.s.name(i)) : h.s.name(i);
@@ -263,8 +269,15 @@ std::string pad(Hlo& h) {
   Sizes low = h.list("low", h.list("edge_padding_low")),
         high = h.list("high", h.list("edge_padding_high")),
         between = h.list("interior", h.list("interior_padding")), shape = h.operand_type(0).shape;
-  if (h.is_complex()) return "";  // its value is a pair
-  const std::string value = reshaped(h.s.name(1), {});
+  std::string value = "0";
+  if (!h.is_complex())
+    value = reshaped(h.s.name(1), {});
+  else if (h.s.reals(1) != std::vector<double>{0, 0})
+    return "";
+  if (h.is_complex()) {
+    for (Sizes* list : {&low, &high, &between}) list->push_back(0);
+    shape.push_back(2);
+  }
   std::string x = h.s.name(0);
   if (low.size() != shape.size() || high.size() != shape.size() || between.size() != shape.size())
     h.s.fail("its padding does not fit the shape");
@@ -424,31 +437,52 @@ Texts reduce(Step& s) {
   return out;
 }
 
+// Floats narrower than float32 may be added up in their own type, as a region says.
+std::string narrow_sums(const Step& s) {
+  const DType dtype = s.operand(0).dtype;
+  if (!is_float(dtype) || itemsize(dtype) > 2) return "";
+  return fmt::format(R"({{"name": "sums in {0}", "base": "library", "accumulator": "{0}"}})",
+                     name(dtype));
+}
+Row with_narrow_sums(Row row) {
+  return [row](Step& s) {
+    Texts out = row(s);
+    out.otherwise = narrow_sums(s);
+    return out;
+  };
+}
+
 std::string reduce_window(Hlo& h) {
   const DType dtype = h.s.operand(0).dtype;
   const Reduction* r = reduction_of(h, dtype);
   const Sizes shape = h.operand_type(0).shape, ones(shape.size(), 1);
-  const Sizes size = h.list("window_dimensions"), stride = h.list("window_strides", ones),
-              dilation = h.list("window_dilations", ones);
-  Sizes pads = h.list("padding", Sizes(2 * shape.size(), 0)), before, after;
-  if (r == nullptr || h.is_complex() || size.size() != shape.size() ||
-      pads.size() != 2 * shape.size() || h.list("base_dilations", ones) != ones)
+  Sizes size = h.list("window_dimensions"), stride = h.list("window_strides", ones),
+        dilation = h.list("window_dilations", ones);
+  const Sizes pads = h.list("padding", Sizes(2 * shape.size(), 0));
+  Sizes before, after;
+  if (r == nullptr || size.size() != shape.size() || pads.size() != 2 * shape.size() ||
+      h.list("base_dilations", ones) != ones)
     return "";
   for (std::size_t i = 0; i < shape.size(); ++i)
     before.push_back(pads[2 * i]), after.push_back(pads[2 * i + 1]);
-  std::string x = h.s.name(0);
+  std::string x = h.s.name(0), value = reshaped(h.s.name(1), {});
+  const int rank = static_cast<int>(h.s.shape().size());
+  if (h.is_complex()) {
+    if (r->neutral != 0 || h.s.reals(1) != std::vector<double>{0, 0}) return "";
+    for (Sizes* list : {&size, &stride, &dilation}) list->push_back(1);
+    before.push_back(0), after.push_back(0);
+    value = "0";
+  } else if (!is_neutral(h.s, 1, *r) && pads != Sizes(pads.size(), 0)) {
+    return "";  // padding is the initial value, which joins in once more
+  }
   const bool is_bool = dtype == DType::Bool;
-  // Padding is the initial value, which joins in once more.
-  if (!is_neutral(h.s, 1, *r) && pads != Sizes(pads.size(), 0)) return "";
-  if (is_bool) x = fmt::format("cast({}, u8)", x);
+  if (is_bool) x = fmt::format("cast({}, u8)", x), value = fmt::format("cast({}, u8)", value);
   x = fmt::format(
-      "pad({}, before={}, after={}, value={})", x, listed(before), listed(after),
-      is_bool ? fmt::format("cast({}, u8)", reshaped(h.s.name(1), {})) : reshaped(h.s.name(1), {}));
-  x = fmt::format("windows({}, size={}, stride={}, dilation={})", x, listed(size), listed(stride),
-                  listed(dilation));
-  const int rank = static_cast<int>(shape.size());
-  const std::string text =
-      reduced(h, *r, x, counted(rank, 2 * rank), 1, is_bool ? DType::UInt8 : dtype);
+      "windows(pad({}, before={}, after={}, value={}), size={}, stride={}, dilation={})", x,
+      listed(before), listed(after), value, listed(size), listed(stride), listed(dilation));
+  const Sizes axes = counted(rank, 2 * rank);
+  if (h.is_complex()) return fmt::format("sum({}, axis={})", x, listed(axes));
+  const std::string text = reduced(h, *r, x, axes, 1, is_bool ? DType::UInt8 : dtype);
   return is_bool ? fmt::format("({}) != 0", text) : text;
 }
 
@@ -895,13 +929,13 @@ std::vector<NamedRow> stablehlo_rows() {
       {"stablehlo.dot_general", row(dot_general)},
       {"stablehlo.dot",
        row([](Hlo& h) { return fmt::format("{} @ {}", h.s.name(0), h.s.name(1)); })},
-      {"stablehlo.reduce", reduce},
-      {"stablehlo.reduce_window", row(reduce_window)},
+      {"stablehlo.reduce", with_narrow_sums(reduce)},
+      {"stablehlo.reduce_window", with_narrow_sums(row(reduce_window))},
       {"stablehlo.gather", row(gather)},
-      {"stablehlo.scatter", row(scatter)},
+      {"stablehlo.scatter", with_narrow_sums(row(scatter))},
       {"stablehlo.dynamic_slice", row(dynamic_slice)},
       {"stablehlo.dynamic_update_slice", row(dynamic_update_slice)},
-      {"stablehlo.select_and_scatter", row(select_and_scatter)},
+      {"stablehlo.select_and_scatter", with_narrow_sums(row(select_and_scatter))},
       {"stablehlo.sort", sort},
       {"stablehlo.convolution", row(convolution)},
       {"stablehlo.reduce_precision", row(reduce_precision)},

@@ -24,6 +24,8 @@ struct Texts {
   /// each place along `axis`.
   std::vector<Texts> slices = {};
   std::size_t axis = 0;
+  /// A profile (JSON) under which results are legal, too: what the source leaves open.
+  std::string otherwise = {};
 };
 
 /// An operation with the values of its operands: what a row of a dialect makes formulas of. Members
