@@ -137,13 +137,13 @@ void corners(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out, F f) {
   }
 }
 
-// True for zeros, of any sign, and for the number 1 or -1.
+// 1 for zeros, of any sign, and for the number 1 or -1; else 0.
 template <class T>
-bool is_zero(const Ends<T>& x, std::int64_t i) {
+int is_zero(const Ends<T>& x, std::int64_t i) {
   return (x.lo[i] == 0) & (x.hi[i] == 0);
 }
 template <class T>
-bool is_one(const Ends<T>& x, std::int64_t i) {
+int is_one(const Ends<T>& x, std::int64_t i) {
   return (std::abs(x.lo[i]) == 1) & (x.lo[i] == x.hi[i]);
 }
 
@@ -170,9 +170,9 @@ void leave_unrounded(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out, Key<
   for (std::int64_t i = 0; i < n; ++i) {
     const T x = a.lo[i], y = b.lo[i];
     if constexpr (std::is_same_v<T, double>)
-      ok[i] &= -static_cast<Key<T>>((std::abs(x) < 0x1p500) & (std::abs(y) < 0x1p500));
-    const bool exact = (x == a.hi[i]) & (y == b.hi[i]) & is_product(x, y, x * y);
-    by[i] = !(exact | is_zero(a, i) | is_zero(b, i) | is_one(a, i) | is_one(b, i));
+      ok[i] &= -static_cast<Key<T>>(std::max(std::abs(x), std::abs(y)) < 0x1p500);
+    const int exact = int{x == a.hi[i]} & int{y == b.hi[i]} & int{is_product(x, y, x * y)};
+    by[i] = 1 - (exact | is_zero(a, i) | is_zero(b, i) | is_one(a, i) | is_one(b, i));
   }
   widen(out, by, n);
 }
@@ -184,7 +184,7 @@ void divide(const RowRules& rules, const Ends<T>& a, const Ends<T>& b, N n, Ends
   corners(a, b, n, out, [](T x, T y) { return x / y; });
   Key<T> by[kRow] = {};
   for (std::int64_t i = 0; i < n; ++i)
-    by[i] = (is_zero(a, i) ? 0 : rules.ulp) + ((rules.unrounded & !is_one(b, i)) ? 1 : 0);
+    by[i] = (is_zero(a, i) != 0 ? 0 : rules.ulp) + (rules.unrounded ? 1 - is_one(b, i) : 0);
   widen(out, by, n);
   check_finite(out, n, ok);
 }
@@ -207,7 +207,7 @@ void round_to_float(const RowRules& rules, N n, Ends<double>& out, std::int64_t*
     row.hi[i] = static_cast<float>(out.hi[i]);
   }
   if (rules.ulp > 0) {
-    for (std::int64_t i = 0; i < n; ++i) by[i] = is_zero(out, i) ? 0 : rules.ulp;
+    for (std::int64_t i = 0; i < n; ++i) by[i] = is_zero(out, i) != 0 ? 0 : rules.ulp;
     widen(row, by, n);
   }
   for (std::int64_t i = 0; i < n; ++i) {
