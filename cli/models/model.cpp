@@ -265,7 +265,7 @@ std::string page(const std::string& file, const ModelProgram& program,
 int show(const ModelProgram& program, const ModelOptions& o) {
   std::map<std::string, int> counts;
   int unknown = 0;
-  Table table({"node", "operator", "outputs", "row"}, {});
+  Table table({"operation", "values", "supported"}, {false, false, false});
   for (const model::Operation& op : program.graph.operations) {
     const bool known = model::is_supported(op);
     unknown += known ? 0 : 1;
@@ -283,9 +283,14 @@ int show(const ModelProgram& program, const ModelOptions& o) {
     fmt::print("{}\n", ascii_json_line(out));
     return unknown == 0 ? kExitOk : kExitNo;
   }
-  fmt::print("{}", visible(table.fitted()));
-  fmt::print("{} {}: {} operations, {} without a row\n", program.dialect, program.version,
-             program.graph.operations.size(), unknown);
+  fmt::print("{}", table.fitted());
+  fmt::print(
+      "{}{}: {}, {} not supported
+      ", program.dialect,
+              program.version > 0
+          ? fmt::format(" opset {}", program.version)
+          : "",
+      counted(program.graph.operations.size(), "operation"), unknown);
   return unknown == 0 ? kExitOk : kExitNo;
 }
 
