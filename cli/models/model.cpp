@@ -284,13 +284,9 @@ int show(const ModelProgram& program, const ModelOptions& o) {
     return unknown == 0 ? kExitOk : kExitNo;
   }
   fmt::print("{}", table.fitted());
-  fmt::print(
-      "{}{}: {}, {} not supported
-      ", program.dialect,
-              program.version > 0
-          ? fmt::format(" opset {}", program.version)
-          : "",
-      counted(program.graph.operations.size(), "operation"), unknown);
+  fmt::print("{}{}: {}, {} not supported\n", program.dialect,
+             program.version > 0 ? fmt::format(" opset {}", program.version) : "",
+             counted(program.graph.operations.size(), "operation"), unknown);
   return unknown == 0 ? kExitOk : kExitNo;
 }
 

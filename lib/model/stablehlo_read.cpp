@@ -508,7 +508,8 @@ class Builder {
 }  // namespace
 
 TensorType tensor_type(std::string_view text) {
-  const auto refuse = [&] { return ParseError(fmt::format("type '{}' is not supported", text)); };
+  const std::string whole(text);
+  const auto refuse = [&] { return ParseError(fmt::format("type '{}' is not supported", whole)); };
   while (text.ends_with(' ')) text.remove_suffix(1);
   if (!text.starts_with("tensor<") || !text.ends_with('>')) throw refuse();
   text = text.substr(7, text.size() - 8);
