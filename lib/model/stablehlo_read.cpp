@@ -1,6 +1,7 @@
 // StableHLO's text: modules as MLIR prints them, in the pretty or the generic form.
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <cstring>
 #include <set>
 
@@ -189,7 +190,7 @@ class Parser {
       const std::size_t colon = a.find(':');
       if (colon == std::string::npos || a[0] != '%') fail("expected arguments as %arg0: TYPE");
       f.arguments.push_back(a.substr(0, colon));
-      std::string type = a.substr(a.find_first_not_of(' ', colon + 1));
+      std::string type = a.substr(std::min(a.find_first_not_of(' ', colon + 1), a.size()));
       if (const std::size_t end = type.find(" {"); end != std::string::npos) type.resize(end);
       f.types.push_back(type);
     }
@@ -518,7 +519,11 @@ TensorType tensor_type(std::string_view text) {
          (std::isdigit(static_cast<unsigned char>(text[0])) != 0 || text[0] == '?')) {
     const std::size_t x = text.find('x');
     if (x == std::string_view::npos || x > 15) throw refuse();
-    out.shape.push_back(text[0] == '?' ? -1 : std::stoll(std::string(text.substr(0, x))));
+    std::int64_t size = -1;
+    if (text[0] != '?' &&
+        std::from_chars(text.data(), text.data() + x, size).ptr != text.data() + x)
+      throw refuse();
+    out.shape.push_back(size);
     text.remove_prefix(x + 1);
   }
   if (const std::size_t comma = text.find(", #"); comma != std::string_view::npos)

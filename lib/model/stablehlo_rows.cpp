@@ -1,5 +1,6 @@
 // StableHLO's operations, and CHLO's.
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 #include <fmt/ranges.h>
@@ -245,9 +246,11 @@ std::string slice(Hlo& h) {
       Sizes numbers;
       for (std::size_t k = 0, next = 0; k < part.size(); k = next + 1) {
         next = std::min(part.find(':', k), part.size());
-        const std::string digits = part.substr(k, next - k);
-        if (digits.find_first_of("0123456789") != std::string::npos)
-          numbers.push_back(std::stoll(digits));
+        const std::size_t first = part.find_first_of("0123456789-", k);
+        std::int64_t number = 0;
+        if (first < next &&
+            std::from_chars(part.data() + first, part.data() + next, number).ec == std::errc())
+          numbers.push_back(number);
       }
       if (numbers.size() >= 2)
         begin.push_back(numbers[0]), end.push_back(numbers[1]),

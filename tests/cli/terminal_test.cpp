@@ -85,7 +85,7 @@ class CliTerminal : public testing::Test {
     };
   }
   // Verbs that finish at once, with their examples.
-  static constexpr const char* kShort[] = {"explain", "kernel", "schedule", "mutants",
+  static constexpr const char* kShort[] = {"explain", "kernel", "schedule", "mutants",    "model",
                                            "ops",     "export", "steps",    "check-index"};
 
   int ended(const Words& words, const std::function<void(Terminal&)>& end) {

@@ -250,18 +250,12 @@ void explore_lines(std::string_view text) {
   read_answer(explorer.answer(text));
 }
 
-// Small graphs are run on zeros.
-void onnx(std::string_view bytes) {
-  const auto program = accepted([&] { return model::parse_onnx(bytes, "here", ""); });
-  if (!program) return;
-  for (const auto& [name, constant] : program->graph.constants) require_whole(constant);
-  const std::vector<std::string> names = model::computed_names(*program);
-  const auto again =
-      accepted([&] { return model::parse_onnx(model::exposing(bytes, names), "again", ""); });
-  require(again && model::computed_names(*again) == names, "a model whose values are outputs");
+// Runs a small program on zeros.
+void run_on_zeros(const model::ModelProgram& program) {
+  for (const auto& [name, constant] : program.graph.constants) require_whole(constant);
   model::Values inputs;
   std::size_t elements = 0;
-  for (const model::Argument& a : program->graph.inputs) {
+  for (const model::Argument& a : program.graph.inputs) {
     HostArray zeros{a.dtype.value_or(DType::Float32), {}, {}};
     for (const auto& size : a.shape.value_or(decltype(a.shape)::value_type()))
       zeros.shape.push_back(
@@ -273,14 +267,30 @@ void onnx(std::string_view bytes) {
     elements += zeros.bytes.size();
     inputs[a.name] = zeros;
   }
-  if (elements > 4096 || program->graph.operations.size() > 20) return;
-  const auto made = accepted([&] { return model::run(*program, inputs, Device::get("CPU")); });
+  if (elements > 4096 || program.graph.operations.size() > 20) return;
+  const auto made = accepted([&] { return model::run(program, inputs, Device::get("CPU")); });
   if (!made) return;
   for (const auto& [name, value] : made->values) require_whole(value);
 }
 
+void onnx(std::string_view bytes) {
+  const auto program = accepted([&] { return model::parse_onnx(bytes, "here", ""); });
+  if (!program) return;
+  const std::vector<std::string> names = model::computed_names(*program);
+  const auto again =
+      accepted([&] { return model::parse_onnx(model::exposing(bytes, names), "again", ""); });
+  require(again && model::computed_names(*again) == names, "a model whose values are outputs");
+  run_on_zeros(*program);
+}
+
+void stablehlo(std::string_view text) {
+  if (const auto program = accepted([&] { return model::parse_stablehlo(text, "here"); }))
+    run_on_zeros(*program);
+}
+
 constexpr ReaderTarget kLibraryTargets[] = {
     {"onnx", onnx},
+    {"stablehlo", stablehlo},
     {"npy", npy},
     {"npz", npz},
     {"safetensors", safetensors},

@@ -142,3 +142,25 @@ def test_a_write_into_a_part_is_no_formula():
         touchstone.torch.formula(function, *drawn((4, 8)))
     with pytest.raises(TypeError, match="tensors of PyTorch, not int"):
         touchstone.torch.formula(function, 3)
+
+
+def test_exported_networks_are_read_and_their_faults_found(tmp_path):
+    """What the reference computes for an exported network is legal; a fault is found at its node."""
+    import networks
+    import touchstone.onnx
+    torch.manual_seed(1)
+    for name, (net, inputs, names) in networks.models().items():
+        torch.onnx.export(net.eval(), tuple(inputs), str(tmp_path / f"{name}.onnx"), input_names=names, opset_version=16, do_constant_folding=False)
+        model = touchstone.onnx.Model(tmp_path / f"{name}.onnx")
+        given = {n: x.numpy() for n, x in zip(names, inputs)}
+        values = touchstone.onnx.run(model, given, model.values)
+        judged = touchstone.onnx.judge(model, given, values)
+        assert len(judged) == len(model.values) and {v.status for v in judged} == {"PASS"}, name
+        for node, value in enumerate(model.values[len(model.values) // 2:]):
+            if values[value].dtype == "float32" and values[value].size > 8:
+                break
+        wrong = values[value].copy()
+        wrong.reshape(-1)[3] += 1
+        status = {v.name: v.status for v in touchstone.onnx.judge(model, given, {**values, value: wrong})}
+        assert status[value] == "FAIL", (name, value)
+        assert next(n for n in model.values if status[n] == "FAIL") == value
