@@ -74,11 +74,11 @@ std::string search_layout(const LazyOpPtr& kernel, const KernelOptions& o) {
   for (const std::string& wrong : found.wrong)
     fmt::print(stderr, "touchstone: {}: {}\n", red("wrong"), wrong);
   if (o.stage.empty())
-    fmt::print("{} tried\nhand-coded {:>10}  {}\nbest       {:>10}  {}\n",
-               counted(found.tried, "layout"), milliseconds(found.hand_coded),
-               str(hand_coded_optimizations(
-                   kernel, for_this_machine(ClangOptions::from_environment()))),
-               milliseconds(found.seconds), str(found.opts));
+    fmt::print(
+        "{} tried\nhand-coded {:>10}  {}\nbest       {:>10}  {}\n", counted(found.tried, "layout"),
+        milliseconds(found.hand_coded),
+        str(hand_coded_optimizations(kernel, for_this_machine(ClangOptions::from_environment()))),
+        milliseconds(found.seconds), str(found.opts));
   return str(found.opts);
 }
 

@@ -315,6 +315,9 @@ int run_whole(const ModelProgram& program, const ModelOptions& o) {
 int judge_whole(const ModelProgram& program, const ModelOptions& o) {
   if (o.actual.empty() == o.backend.empty())
     throw ParseError("give the values to judge: --actual FILE.npz, or --backend COMMAND");
+  if (program.dialect != "onnx" && (!o.backend.empty() || !o.keep.empty()))
+    throw ParseError(
+        "--backend and --keep take a model of ONNX; give the values of a module with --actual");
   const Values inputs = inputs_of(program, o);
   const Values actual =
       o.actual.empty() ? ask_backend(o, program, inputs) : read_values(o.actual, "--actual");

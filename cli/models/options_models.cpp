@@ -31,7 +31,8 @@ Verb demo_within_limits(CLI::App& app) {
 
 Verb model_verb(CLI::App& app) {
   static ModelOptions o;
-  CLI::App* v = add_verb(app, "model", "Run a model of ONNX, or judge every value that it computes",
+  CLI::App* v = add_verb(app, "model",
+                         "Run a model of ONNX or StableHLO, or judge every value that it computes",
                          "model judge net.onnx --backend onnxruntime",
                          {{kExitOk, "done, or every verdict is PASS"},
                           {kExitNo, "FAIL; of show: an operator is not supported"},
@@ -45,7 +46,9 @@ Verb model_verb(CLI::App& app) {
   v->add_option("action", o.action, "show, run or judge")
       ->required()
       ->check(CLI::IsMember({"show", "run", "judge"}));
-  v->add_option("file", o.file, "The model, FILE.onnx, of opset 7 or later")->required();
+  v->add_option("file", o.file,
+                "The model: FILE.onnx, of opset 7 or later, or FILE.mlir, of StableHLO")
+      ->required();
   v->add_option("--in", o.inputs,
                 "Inputs: NAME=FILE.npy, or FILE.npz with arrays by name [others are drawn]");
   v->add_option("--size", o.sizes, "Size that the model leaves open, for inputs drawn: batch=2");

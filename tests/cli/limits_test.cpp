@@ -142,9 +142,9 @@ TEST_F(CliLimits, WhatTakesMoreMemoryEnds) {
 
 TEST_F(CliLimits, EveryVerbThatCanTakeLongHasThem) {
   for (const std::string verb :
-       {"eval",    "check",   "explain", "kernel",   "probe",  "bits",     "emit",
-        "kernels", "rewrite", "steps",   "schedule", "export", "simplify", "verify",
-        "prove",   "view",    "serve",   "blame",    "judge",  "league",   "certify"}) {
+       {"eval",    "check", "explain",  "kernel", "probe",    "bits",   "emit",  "kernels",
+        "rewrite", "steps", "schedule", "export", "simplify", "verify", "prove", "view",
+        "serve",   "blame", "judge",    "league", "certify",  "model"}) {
     const Answer help = touchstone_run(verb + " --help");
     EXPECT_THAT(help.text, HasSubstr("--timeout")) << verb;
     EXPECT_THAT(help.text, HasSubstr("--memory")) << verb;
