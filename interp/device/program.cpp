@@ -103,10 +103,11 @@ class Builder {
     return times >= kOften;
   }
 
-  // The elements of the last axes, along all of which the last node of `region` is still.
+  // The number of equal consecutive elements of the last node of `region`: the product of the last
+  // axes that it does not depend on; 1 where a run is not worth it. A GATHER computes every element.
   std::int64_t run_of(const LazyOp& node, const Order& order, const Region& region) {
     constexpr std::int64_t kWorth = 16;
-    if (repeats_ != Repeats::KeptFunctions) return 1;
+    if (repeats_ != Repeats::KeptFunctions || node.op() == Op::Gather) return 1;
     std::int64_t run = 1;
     for (std::size_t i = order.size();
          i-- > 0 && (region.shape[i] <= 1 || contains(still_below(node), order[i]));)

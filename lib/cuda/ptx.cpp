@@ -90,7 +90,12 @@ std::string hidden(const Hidden& row, std::string_view operands) {
   for (const auto part : std::views::split(operands.substr(comma + 1), ',')) {
     std::string_view operand(part.begin(), part.end());
     operand.remove_prefix(operand.find_first_not_of(' '));
-    taken += operand.front() == '%' ? fmt::format(", x{}", count) : fmt::format(", {}", operand);
+    if (operand.front() == '%')
+      taken += fmt::format(", x{}", count);
+    else if (row.widen == "cvt.u32.u16")  // clang prints a large immediate as a negative number
+      taken += fmt::format(", {}", std::stoi(std::string(operand)) & 0xffff);
+    else
+      taken += fmt::format(", {}", operand);
     if (operand.front() == '%')
       out += fmt::format("{1} x{0}, {2}; xor.b32 x{0}, x{0}, zero; ", count, row.widen, operand);
     ++count;
@@ -140,7 +145,7 @@ std::string kept_ptx(clang::ObjectCache& cache, const std::string& source, int c
                      const CudaOptions& options) {
   const std::filesystem::path program = compiler_of(options);
   const std::string key =
-      "ptx-mended-" + content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", program.string(),
+      "ptx-hidden-" + content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", program.string(),
                                                clang::version_of(program, options.compiler_limits),
                                                fmt::join(flags_for(capability, options), " "),
                                                process::tool_environment(), source));

@@ -61,7 +61,7 @@ Tensor trigamma(T x) {
   const Tensor left = x < 0.5, y = Tensor::where(left, 1 - x, x);
   const Tensor z = (y + 8).reciprocal(), s = z * z;
   Tensor sum = z + s * 0.5 + z * s * (1.0 / 6 - s * (1.0 / 30 - s * (1.0 / 42 - s * (1.0 / 30))));
-  for (int i = 0; i < 8; ++i) sum = sum + (y + i).square().reciprocal();
+  for (int i = 0; i < 8; ++i) sum = sum + (y + i).reciprocal().square();
   const Tensor sine = ((x - x.round()) * std::numbers::pi).sin();
   return Tensor::where(left, (sine.reciprocal() * std::numbers::pi).square() - sum, sum);
 }
