@@ -103,6 +103,17 @@ Values inputs_of(const ModelProgram& program, const ModelOptions& o) {
       throw ParseError(fmt::format("--size {}: write NAME=NUMBER, as batch=2", word));
     sizes[word.substr(0, equals)] = std::stoll(digits);
   }
+  for (const auto& [size, number] : sizes) {
+    const auto has = [&, &size = size](const Argument& a) {
+      return a.shape && std::ranges::any_of(*a.shape, [&](const auto& s) {
+               const auto* word = std::get_if<std::string>(&s);
+               return word != nullptr && *word == size;
+             });
+    };
+    if (!std::ranges::any_of(program.graph.inputs, has))
+      throw ParseError(
+          fmt::format("--size {}={}: no input has an open size of this name", size, number));
+  }
   for (const Argument& a : program.graph.inputs)
     if (!values.contains(a.name)) values[a.name] = drawn(a, sizes, o.seed);
   model::require_inputs(program, values);
@@ -192,9 +203,9 @@ std::string junit(const std::string& file, const std::vector<JudgedValue>& judge
   std::string out;
   std::size_t failures = 0, skipped = 0;
   for (const JudgedValue& v : judged) {
-    const std::string word = word_of(v), text = html_text(text_of(v));
-    out += fmt::format("  <testcase classname=\"{}\" name=\"{}\">", html_text(v.operation->kind),
-                       html_text(v.name));
+    const std::string word = word_of(v), text = html_text(visible(text_of(v)));
+    out += fmt::format("  <testcase classname=\"{}\" name=\"{}\">",
+                       html_text(visible(v.operation->kind)), html_text(visible(v.name)));
     if (word == "FAIL" || word == "SUSPECT" || word == "UNUSABLE") {
       ++failures;
       out += fmt::format("<failure message=\"{}\">{}</failure>", word, text);
@@ -349,7 +360,7 @@ int judge_whole(const ModelProgram& program, const ModelOptions& o) {
     return !(o.first && v.verdict && v.verdict->outcome == Outcome::Fail);
   };
   const std::vector<JudgedValue> judged = model::judge(program, inputs, actual, how);
-  if (counts.empty() || (counts.size() == 1 && counts.contains("NOT JUDGED"))) worse(kExitNothing);
+  if (counts.empty() || counts.contains("NOT JUDGED")) worse(kExitNothing);
   std::string summary = fmt::format("{} of {} values judged",
                                     judged.size() - static_cast<std::size_t>(counts["NOT JUDGED"]),
                                     model::computed_names(program).size());

@@ -37,7 +37,7 @@ Verb model_verb(CLI::App& app) {
                          {{kExitOk, "done, or every verdict is PASS"},
                           {kExitNo, "FAIL; of show: an operator is not supported"},
                           {kExitWeak, "WEAK"},
-                          {kExitNothing, "nothing was judged"},
+                          {kExitNothing, "a value was not judged"},
                           {kExitSuspect, "SUSPECT"}},
                          "Each value is judged by the values that the candidate had for the "
                          "operands, so that one fault makes one FAIL. Values that the candidate "

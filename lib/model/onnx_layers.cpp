@@ -34,7 +34,7 @@ struct Windows {
     if (automatic == "VALID") before = after = Sizes(axes, 0);
     if (!automatic.starts_with("SAME")) return;
     for (std::size_t i = 0; i < axes; ++i) {
-      const std::int64_t x = s.shape()[i + 2], step = std::max<std::int64_t>(stride[i], 1);
+      const std::int64_t x = s.shape().at(i + 2), step = std::max<std::int64_t>(stride[i], 1);
       const std::int64_t total = std::max<std::int64_t>(
           ((x + step - 1) / step - 1) * step + (size[i] - 1) * dilation[i] + 1 - x, 0);
       before[i] = automatic == "SAME_LOWER" ? (total + 1) / 2 : total / 2;
@@ -82,7 +82,7 @@ std::string conv_transpose(Step& s) {
   for (std::size_t i = 0; i < axes; ++i)
     whole[i] = stride[i] * (x[i] - 1) + more[i] + (k[i] - 1) * dilation[i] + 1;
   if (out.size() > axes) out = tail(out, out.size() - axes);
-  if (automatic.starts_with("SAME")) {
+  if (automatic.starts_with("SAME") && out.empty()) {
     out.resize(axes);
     for (std::size_t i = 0; i < axes; ++i) out[i] = x[i] * stride[i];
   }
@@ -123,35 +123,43 @@ std::string average_pool(Step& s) {
   };
   if (with_padding) return fmt::format("{} / {}", sums(s.name(0)), count_of(w.size));
   return fmt::format("{} / {}", sums(s.name(0)),
-                     sums(fmt::format("cast({0} == {0}, f32)", s.name(0))));
+                     sums(fmt::format("cast({0} == {0}, {1})", s.name(0), s.type())));
 }
 
+// Indices count in the whole input, without padding.
 Texts max_pool(Step& s) {
   const Sizes size = s.list("kernel_shape"), whole = tail(s.shape());
   const bool narrow = !s.is_float();
-  std::string texts[2];
-  for (const int i : {0, 1}) {
-    Windows w(s, size);
-    const std::string x =
-        w.padded(narrow ? fmt::format("cast({}, f32)", s.name(0)) : s.name(0), "-inf");
-    texts[i] = fmt::format("max_pool{}d{}({}, padding={}, size={}, {}, ceil_mode={})", s.rank() - 2,
-                           i == 1 ? "_index" : "", x, listed(w.before), listed(size), w.steps(),
-                           s.whole("ceil_mode", 0));
-  }
+  Windows w(s, size);
+  const Sizes low = w.before, high = w.after;
+  const bool shifts = low != high;
+  const std::string x =
+      w.padded(narrow ? fmt::format("cast({}, f32)", s.name(0)) : s.name(0), "-inf");
+  const auto pool = [&](const char* index) {
+    return fmt::format("max_pool{}d{}({}, padding={}, size={}, {}, ceil_mode={})", s.rank() - 2,
+                       index, x, listed(w.before), listed(size), w.steps(),
+                       s.whole("ceil_mode", 0));
+  };
+  std::string values = pool(""), place = whole.size() > 2 ? "" : pool("_index");
+  if (narrow) values = fmt::format("cast({}, {})", values, s.type());
+  if (shifts && whole.size() == 1) place = fmt::format("({} - {})", place, low[0]);
+  if (shifts && whole.size() == 2)
+    place = fmt::format("(({0} / {1} - {2}) * {3} + {0} % {1} - {4})", place,
+                        whole[1] + low[1] + high[1], low[0], whole[1], low[1]);
   if (s.whole("storage_order", 0) != 0 && whole.size() == 2)
-    texts[1] = fmt::format("{0} % {1} * {2} + {0} / {1}", texts[1], whole[1], whole[0]);
-  Sizes planes{s.shape()[0], s.shape()[1]};
+    place = fmt::format("({0} % {1} * {2} + {0} / {1})", place, whole[1], whole[0]);
+  Sizes planes{s.shape().at(0), s.shape().at(1)};
   const std::string first =
       fmt::format("arange(size={}, dtype=i64) * {}", count_of(planes), count_of(whole));
   planes.resize(s.shape().size(), 1);
-  if (narrow) texts[0] = fmt::format("cast({}, {})", texts[0], s.type());
-  return {"", {texts[0], fmt::format("{} + {}", texts[1], reshaped(first, planes))}};
+  if (!place.empty()) place = fmt::format("{} + {}", place, reshaped(first, planes));
+  return {"", {values, place}};
 }
 
 std::string lp_pool(Step& s) {
   Windows w(s, s.list("kernel_shape"));
   const std::int64_t p = s.whole("p", 2);
-  if (p != 1 && p != 2) return "";
+  if ((p != 1 && p != 2) || s.whole("ceil_mode", 0) != 0) return "";
   const std::string x = w.padded(s.name(0)),
                     values = p == 1 ? fmt::format("abs({})", x) : fmt::format("({0} * {0})", x);
   const std::string sum =
@@ -168,7 +176,7 @@ std::string max_unpool(Step& s) {
   const Windows w(s, size);
   Sizes out = s.shape(), whole;
   for (std::size_t i = 0; i < 2; ++i)
-    whole.push_back((s.shape()[i + 2] - 1) * w.stride[i] + size[i] - w.before[i] - w.after[i]);
+    whole.push_back((s.shape().at(i + 2) - 1) * w.stride[i] + size[i] - w.before[i] - w.after[i]);
   std::copy(whole.begin(), whole.end(), out.begin() + 2);
   if (s.has(2)) out = s.ints(2);
   if (out.size() != 4) s.fail("the output's shape has another rank");
@@ -195,12 +203,35 @@ Texts layer_norm(Step& s) {
                     eps = real_text(s.real("epsilon", 1e-5));
   Sizes outer = s.shape();
   std::fill(outer.begin() + static_cast<std::ptrdiff_t>(axis), outer.end(), 1);
+  const bool narrow = itemsize(s.operand(0).dtype) < 4;  // statistics are float32
+  const std::string wide = narrow ? fmt::format("cast({}, f32)", rows) : rows;
   std::string weights;
-  for (const std::string& w : s.given(1)) weights += ", " + reshaped(w, {inner});
+  const Sizes normal = tail(s.shape(), axis);
+  for (std::size_t i = 1; i < s.x.size(); ++i) {
+    if (!s.has(i)) continue;
+    Sizes shape(normal.size() - std::min(normal.size(), s.shape(i).size()), 1);
+    shape.insert(shape.end(), s.shape(i).begin(), s.shape(i).end());
+    const std::string whole =
+        fmt::format("expand({}, shape={})", reshaped(s.name(i), shape), listed(normal));
+    weights += ", " + reshaped(whole, {inner});
+  }
   return {"",
           {reshaped(fmt::format("layer_norm({}{}, eps={})", rows, weights, eps), s.shape()),
-           reshaped(fmt::format("mean({}, axis=1)", rows), outer),
-           reshaped(fmt::format("rsqrt(var({}, axis=1) + {})", rows, eps), outer)}};
+           reshaped(fmt::format("mean({}, axis=1)", wide), outer),
+           reshaped(fmt::format("rsqrt(var({}, axis=1) + {})", wide, eps), outer)}};
+}
+
+// Up to opset 20 scale and bias may be for groups.
+std::string group_norm(Step& s) {
+  const std::int64_t groups = s.whole("num_groups", 1), channels = s.shape().at(1);
+  const auto weight = [&](std::size_t i) {
+    if (s.operand(i).size() == channels || groups < 1 || channels % groups != 0) return s.name(i);
+    return reshaped(fmt::format("expand({}, shape=[{},{}])", reshaped(s.name(i), {groups, 1}),
+                                groups, channels / groups),
+                    {channels});
+  };
+  return fmt::format("group_norm({}, {}, {}, groups={}, eps={})", s.name(0), weight(1), weight(2),
+                     groups, real_text(s.real("epsilon", 1e-5)));
 }
 
 std::string rms_norm(Step& s) {
@@ -215,20 +246,25 @@ Texts batch_norm(Step& s) {
                     m = real_text(s.real("momentum", 0.9)),
                     rest = real_text(1 - s.real("momentum", 0.9));
   std::string mean = s.name(3), var = s.name(4);
-  if (s.whole("training_mode", 0) != 0) {
+  if (s.rank() < 2 || s.whole("spatial", 1) == 0) return {"", {""}};
+  // Before opset 14 further outputs say that it trains; how it counts the variance is open.
+  const bool trains = s.version >= 14 ? s.whole("training_mode", 0) != 0 : s.op.outputs.size() > 1;
+  if (trains) {
     Sizes axes = counted(0, s.rank());
     axes.erase(axes.begin() + 1);
     mean = fmt::format("mean({}, axis={})", x, listed(axes));
     var = fmt::format("var({}, axis={})", x, listed(axes));
   }
-  return {"",
-          {fmt::format("batch_norm({}, {}, {}, {}, {}, eps={})", x, mean, var, s.name(1), s.name(2),
-                       eps),
-           fmt::format("{} * {} + {} * {}", s.name(3), m, mean, rest),
-           fmt::format("{} * {} + {} * {}", s.name(4), m, var, rest)}};
+  return {
+      "",
+      {fmt::format("batch_norm({}, {}, {}, {}, {}, eps={})", x, mean, var, s.name(1), s.name(2),
+                   eps),
+       fmt::format("{} * {} + {} * {}", s.name(3), m, mean, rest),
+       s.version < 14 && trains ? "" : fmt::format("{} * {} + {} * {}", s.name(4), m, var, rest)}};
 }
 
 std::string local_response(Step& s) {
+  if (s.rank() < 3) return "";
   const std::int64_t size = s.whole("size", 1);
   const std::string x = s.name(0);
   const std::string last = moved(fmt::format("({0} * {0})", x), s.rank(), 1, s.rank() - 1);
@@ -256,7 +292,12 @@ Row class_loss(std::string_view name) {
 
 // Without the mask of a training step the kept elements are unknown.
 Texts dropout(Step& s) {
-  const std::string x = s.name(0), all = fmt::format("{0} == {0}", x);
+  const std::string x = s.name(0);
+  if (s.op.outputs.size() > 1 && s.version < 10) return {"", {x, ""}};  // a mask of x's type
+  const std::string all =
+      fmt::format("expand({}, shape={})",
+                  s.constant({DType::Bool, Sizes(s.shape().size(), 1), std::string(1, '\1')}),
+                  listed(s.shape()));
   const double p = s.has(1) ? s.reals(1).at(0) : s.real("ratio", 0.5);
   const bool trains = s.has(2) && s.reals(2).at(0) != 0;
   if (!trains || p == 0) return {"", {x, all}};
@@ -276,6 +317,12 @@ std::string quantized_conv(Step& s) {
 }
 std::string integer_conv(Step& s) {
   const auto less = [&](std::size_t x, std::size_t zero) {
+    if (s.has(zero) && s.operand(zero).size() > 1) {
+      Sizes by_channel(s.shape(x).size(), 1);
+      by_channel[0] = -1;
+      return fmt::format("(cast({}, i32) - cast({}, i32))", s.name(x),
+                         reshaped(s.name(zero), by_channel));
+    }
     return s.has(zero) ? fmt::format("(cast({}, i32) - cast({}, i32))", s.name(x), s.name(zero))
                        : fmt::format("cast({}, i32)", s.name(x));
   };
@@ -286,7 +333,7 @@ std::string integer_conv(Step& s) {
 // row of NaN is outside.
 std::vector<double> resize_weights(const Step& s, std::size_t axis, std::int64_t size, double scale,
                                    const std::vector<double>& roi) {
-  const std::int64_t length = s.shape()[axis];
+  const std::int64_t length = s.shape().at(axis);
   const auto n = static_cast<double>(length), out = static_cast<double>(size);
   const std::string kind = s.text("mode", "nearest"),
                     how = s.text(
@@ -354,6 +401,9 @@ std::string resize(Step& s) {
   const std::size_t scale_at = s.op.kind == "Upsample" || s.version == 10 ? 1 : 2;
   std::vector<double> given_scales =
       s.has(scale_at) && s.operand(scale_at).size() > 0 ? s.reals(scale_at) : std::vector<double>();
+  if (const auto it = s.op.attributes.find("scales"); it != s.op.attributes.end())  // Upsample 7
+    if (const auto* v = std::get_if<std::vector<double>>(&it->second)) given_scales = *v;
+  if (std::ranges::count(s.shape(), 0) > 0) return "";
   if (scale_at == 2 && s.has(1) && s.is_float(1) &&
       s.operand(1).size() == static_cast<std::int64_t>(2 * axes.size())) {
     const std::vector<double> r = s.reals(1);
@@ -390,23 +440,42 @@ std::string resize(Step& s) {
   bool ties = corners;  // nearest_exact rounds up
   for (std::size_t i = 0; i < rank; ++i)
     for (std::int64_t k = 0; k < out[i]; ++k)
-      ties = ties || ((2 * k + 1) * s.shape()[i]) % (2 * out[i]) == 0;
+      ties = ties || ((2 * k + 1) * s.shape().at(i)) % (2 * out[i]) == 0;
   const std::string mode = kind == "linear"  ? "bilinear"
                            : kind == "cubic" ? "bicubic"
                            : ties            ? ""
                                              : "nearest_exact";
-  const bool outer = rank > 2 && out[0] == s.shape()[0] && out[1] == s.shape()[1];
+  const bool outer = rank > 2 && out[0] == s.shape().at(0) && out[1] == s.shape().at(1);
   if (!mode.empty() && outer && rank == 4 && (how == "half_pixel" || corners) &&
       s.whole("exclude_outside", 0) == 0 &&
       s.text("nearest_mode", "round_prefer_floor") == "round_prefer_floor" &&
       !s.is_set("cubic_coeff_a") && (corners || exact) && s.is_float())
     return fmt::format("interpolate({}, size={}, mode={}, align_corners={})", s.name(0),
                        listed(tail(out)), word_text(mode), corners ? 1 : 0);
+  std::int64_t dense = 0;
+  for (std::size_t axis = 0; axis < rank; ++axis) dense += out[axis] * s.shape().at(axis);
+  if (dense > 20'000'000 || count_of(out) > 50'000'000) s.fail("its result is too large");
+  if (kind == "nearest" && how != "tf_crop_and_resize") {
+    std::string picked = s.name(0);
+    for (std::size_t axis = 0; axis < rank; ++axis) {
+      const std::vector<double> weights = resize_weights(s, axis, out[axis], scales[axis], roi);
+      const std::int64_t length = s.shape().at(axis);
+      Sizes from;
+      for (std::int64_t i = 0; i < out[axis]; ++i) {
+        const auto row = weights.begin() + i * length;
+        from.push_back(std::find(row, row + length, 1.0) - row);
+      }
+      if (from != counted(0, static_cast<int>(length)))
+        picked = fmt::format("index_select({}, {}, axis={})", picked,
+                             s.constant(array_of(from, {out[axis]})), axis);
+    }
+    return picked;
+  }
   std::string text = fmt::format("cast({}, f64)", s.name(0));
   std::vector<double> outside(at(count_of(out)), 0.0);
   for (std::size_t axis = 0; axis < rank; ++axis) {
     std::vector<double> weights = resize_weights(s, axis, out[axis], scales[axis], roi);
-    const std::int64_t length = s.shape()[axis], inner = count_of(out, axis + 1);
+    const std::int64_t length = s.shape().at(axis), inner = count_of(out, axis + 1);
     bool same = out[axis] == length;
     std::vector<double> turned(weights.size());
     for (std::int64_t i = 0; i < out[axis]; ++i)
@@ -448,7 +517,7 @@ class Recurrence {
   Recurrence(Step& s, const Cell& cell, std::int64_t direction, bool reverse)
       : s_(s), cell_(cell), direction_(direction), reverse_(reverse) {
     batch_first_ = s.whole("layout", 0) != 0;
-    steps_ = s.shape()[batch_first_ ? 1 : 0], batch_ = s.shape()[batch_first_ ? 0 : 1];
+    steps_ = s.shape().at(batch_first_ ? 1 : 0), batch_ = s.shape().at(batch_first_ ? 0 : 1);
     inputs_ = s.shape().at(2), size_ = s.shape(2).at(2);
     const auto count = static_cast<std::int64_t>(cell.order.size());
     weights_ = {gates(1, {inputs_}, 0), gates(2, {size_}, 0)};
@@ -461,7 +530,7 @@ class Recurrence {
   /// Gives the weights names.
   void name_weights(std::string& parts) {
     for (std::size_t i = 0; i < weights_.size(); ++i) {
-      const std::string name = fmt::format("weight{}_{}_{}", i, direction_, s_.id);
+      const std::string name = fmt::format("weight{}_{}__{}", i, direction_, s_.id);
       parts += fmt::format("{} = {}; ", name, weights_[i]);
       weights_[i] = name;
     }
@@ -481,7 +550,7 @@ class Recurrence {
         all[at(t)] = next = s_.settle(next);
         if (cell_.has_state) next_c = s_.settle(next_c);
       } else {
-        const std::string name = fmt::format("step{}_{}_{}", k, direction_, s_.id);
+        const std::string name = fmt::format("step{}_{}__{}", k, direction_, s_.id);
         if (!y.empty())
           slices_[at(t)] = {parts,
                             {reshaped(next, batch_first_ ? Sizes{batch_, 1, 1, size_}
@@ -589,10 +658,13 @@ Row recurrent(Cell cell) {
     const bool batch_first = s.whole("layout", 0) != 0;
     const std::int64_t directions = s.shape(1).at(0), steps = s.shape().at(batch_first ? 1 : 0);
     if (s.has(7) || directions != (direction == "bidirectional" ? 2 : 1) ||
-        s.is_set("activations") || s.is_set("clip") || steps == 0)
+        s.is_set("activations") || s.is_set("clip") || s.whole("input_forget", 0) != 0 ||
+        steps == 0)
       return out;
     if (s.has(4) && s.ints(4) != Sizes(at(s.shape().at(batch_first ? 0 : 1)), steps)) return out;
     const std::string y = s.own.empty() || s.own[0] == nullptr ? "" : s.constant(*s.own[0]);
+    // Without Y each state is computed anew by all that follow.
+    if (!s.settle && y.empty() && steps > 2) return out;
     std::array<std::string, 3> all;
     std::string chain;  // of states between steps
     const int axes[] = {batch_first ? 2 : 1, batch_first ? 1 : 0, batch_first ? 1 : 0};
@@ -627,7 +699,7 @@ std::string dft(Step& s) {
   const int axis = s.axis_of(
       s.version >= 20 && s.has(2) ? s.ints(2).at(0) : s.whole("axis", s.version >= 20 ? -2 : 1),
       s.rank());
-  if (s.whole("onesided", 0) != 0 || (s.has(1) && s.ints(1).at(0) != s.shape()[at(axis)]))
+  if (s.whole("onesided", 0) != 0 || (s.has(1) && s.ints(1).at(0) != s.shape().at(at(axis))))
     return "";
   const std::string x =
       s.shape().back() == 2 ? s.name(0) : fmt::format("pad({}, before=[0], after=[1])", s.name(0));
@@ -638,9 +710,9 @@ std::string dft(Step& s) {
 std::string stft(Step& s) {
   const std::int64_t size = s.has(2) ? s.operand(2).size() : s.ints(3).at(0),
                      stride = s.ints(1).at(0);
-  if (s.rank() != 3 && s.rank() != 2) return "";
-  if (s.rank() == 3 && s.shape()[2] != 1) return "";
-  const std::int64_t batch = s.shape()[0], length = s.shape()[1],
+  if ((s.rank() != 3 && s.rank() != 2) || stride < 1) return "";
+  if (s.rank() == 3 && s.shape().at(2) != 1) return "";
+  const std::int64_t batch = s.shape().at(0), length = s.shape().at(1),
                      frames = (length - size) / stride + 1;
   const std::int64_t bins = s.whole("onesided", 1) != 0 ? size / 2 + 1 : size;
   const std::string windows =
@@ -665,7 +737,13 @@ std::vector<NamedRow> layer_rows() {
       {"MaxUnpool", one(max_unpool)},
       {"GlobalAveragePool", spatial("mean({}, axis={}, keep=1)")},
       {"GlobalMaxPool", spatial("max({}, axis={}, keep=1)")},
-      {"GlobalLpPool", spatial("l2_norm({}, axis={}, keep=1)")},
+      {"GlobalLpPool",
+       [](Step& s) {
+         const std::int64_t p = s.whole("p", 2);
+         if (p != 1 && p != 2) return Texts{"", {""}};
+         return spatial(p == 1 ? "l1_norm({}, axis={}, keep=1)"
+                               : "l2_norm({}, axis={}, keep=1)")(s);
+       }},
       {"LayerNormalization", layer_norm},
       {"RMSNormalization", one(rms_norm)},
       {"BatchNormalization", batch_norm},
@@ -673,8 +751,7 @@ std::vector<NamedRow> layer_rows() {
       {"MeanVarianceNormalization",
        formula("mean_variance_normalization({0}, axis={axes=[0,2,3]})")},
       {"InstanceNormalization", formula("instance_norm({0}, {1}, {2}, eps={epsilon=1.0e-5})")},
-      {"GroupNormalization",
-       formula("group_norm({0}, {1}, {2}, groups={num_groups=1}, eps={epsilon=1.0e-5})")},
+      {"GroupNormalization", one(group_norm)},
       {"NegativeLogLikelihoodLoss", class_loss("nll_loss")},
       {"SoftmaxCrossEntropyLoss", class_loss("cross_entropy")},
       {"Dropout", dropout},

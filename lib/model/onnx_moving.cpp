@@ -43,7 +43,7 @@ std::string squeeze(Step& s) {
   for (const std::int64_t a : axes) gone[at(s.axis_of(a, s.rank()))] = true;
   Sizes out;
   for (std::size_t i = 0; i < gone.size(); ++i)
-    if (all ? s.shape()[i] != 1 : !gone[i]) out.push_back(s.shape()[i]);
+    if (all ? s.shape().at(i) != 1 : !gone[i]) out.push_back(s.shape().at(i));
   return reshaped(s.name(0), out);
 }
 std::string unsqueeze(Step& s) {
@@ -53,7 +53,7 @@ std::string unsqueeze(Step& s) {
   for (const std::int64_t a : axes) out[at(s.axis_of(a, rank))] = 1;
   std::size_t next = 0;
   for (std::int64_t& size : out)
-    if (size == 0) size = next < s.shape().size() ? s.shape()[next++] : 1;
+    if (size == 0) size = next < s.shape().size() ? s.shape().at(next++) : 1;
   return reshaped(s.name(0), out);
 }
 
@@ -70,7 +70,7 @@ std::string slices(Step& s) {
   Sizes begin(s.shape().size(), 0), end = s.shape(), step(s.shape().size(), 1);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const auto axis = at(s.axis_of(axes[i], s.rank()));
-    const std::int64_t n = s.shape()[axis], m = steps[i];
+    const std::int64_t n = s.shape().at(axis), m = steps[i];
     if (m == 0) s.fail("a step is 0");
     const auto place = [&](std::int64_t v) {
       if (v < 0) v = v < -n ? -1 : v + n;
@@ -104,9 +104,9 @@ Texts split(Step& s) {
   Sizes sizes = s.is_set("split") ? s.list("split") : s.has(1) ? s.ints(1) : Sizes{};
   if (sizes.empty()) {
     const auto parts = static_cast<std::int64_t>(outputs);
-    const std::int64_t each = (s.shape()[axis] + parts - 1) / std::max<std::int64_t>(parts, 1);
+    const std::int64_t each = (s.shape().at(axis) + parts - 1) / std::max<std::int64_t>(parts, 1);
     sizes.assign(outputs, each);
-    if (parts > 0) sizes.back() = s.shape()[axis] - each * (parts - 1);
+    if (parts > 0) sizes.back() = s.shape().at(axis) - each * (parts - 1);
   }
   if (sizes.size() != outputs) s.fail("it has another number of outputs than of sizes");
   Texts out;
@@ -159,7 +159,7 @@ Row on_axis(std::string_view function) {
 std::string compress(Step& s) {
   Sizes kept;
   const std::vector<double> condition = s.reals(1);
-  const std::int64_t most = s.is_set("axis") ? s.shape()[at(s.axis(0))] : count_of(s.shape());
+  const std::int64_t most = s.is_set("axis") ? s.shape().at(at(s.axis(0))) : count_of(s.shape());
   for (std::size_t i = 0; i < condition.size() && at(most) > i; ++i)
     if (condition[i] != 0) kept.push_back(static_cast<std::int64_t>(i));
   const auto count = static_cast<std::int64_t>(kept.size());
@@ -192,14 +192,15 @@ std::string eye_like(Step& s) {
   const std::optional<DType> to =
       s.is_set("dtype") ? dtype_of_onnx(s.whole("dtype", 1)) : s.operand(0).dtype;
   if (!to || s.rank() != 2) return "";
-  return fmt::format("one_hot(arange(size={}) + {}, classes={}, dtype={})", s.shape()[0],
-                     s.whole("k", 0), s.shape()[1], info(*to).short_name);
+  return fmt::format("one_hot(arange(size={}) + {}, classes={}, dtype={})", s.shape().at(0),
+                     s.whole("k", 0), s.shape().at(1), info(*to).short_name);
 }
 
 std::string range(Step& s) {
-  const double first = s.reals(0).at(0), end = s.reals(1).at(0), step = s.reals(2).at(0);
-  const double count = std::max(std::ceil((end - first) / step), 0.0);
-  if (!(count <= 1e8)) s.fail("it has too many numbers");
+  const long double first = exact_of(s.operand(0)).at(0), end = exact_of(s.operand(1)).at(0),
+                    step = exact_of(s.operand(2)).at(0);
+  const long double count = std::max(std::ceil((end - first) / step), 0.0L);
+  if (!(count <= 1e8L)) s.fail("it has too many numbers");
   return fmt::format("{} + {} * arange(size={}, dtype={})", s.name(0), s.name(2),
                      static_cast<std::int64_t>(count), s.type());
 }
@@ -246,7 +247,7 @@ std::string non_zero(Step& s) {
   Sizes out;
   for (std::size_t axis = 0; axis < s.shape().size(); ++axis)
     for (const std::int64_t p : places)
-      out.push_back(p / count_of(s.shape(), axis + 1) % s.shape()[axis]);
+      out.push_back(p / count_of(s.shape(), axis + 1) % s.shape().at(axis));
   return s.constant(array_of(out, {s.rank(), static_cast<std::int64_t>(places.size())}));
 }
 
@@ -256,14 +257,14 @@ Texts unique(Step& s) {
   const bool flat = !s.is_set("axis");
   const auto axis = flat ? 0 : at(s.axis(0));
   const Sizes shape = flat ? Sizes{count_of(s.shape())} : s.shape();
-  const std::vector<double> values = s.reals(0);
+  const std::vector<long double> values = exact_of(s.operand(0));
   const std::int64_t inner = count_of(shape, axis + 1), n = shape[axis];
-  std::map<std::vector<double>, std::array<std::int64_t, 2>> found;  // first place and count
-  std::vector<std::vector<double>> slices(at(n));
+  std::map<std::vector<long double>, std::array<std::int64_t, 2>> found;  // first place and count
+  std::vector<std::vector<long double>> slices(at(n));
   for (std::size_t i = 0; i < values.size(); ++i)
     slices[at(static_cast<std::int64_t>(i) / inner % n)].push_back(values[i]);
   for (std::int64_t i = 0; i < n; ++i) {
-    if (std::ranges::any_of(slices[at(i)], [](double v) { return std::isnan(v); }))
+    if (std::ranges::any_of(slices[at(i)], [](long double v) { return std::isnan(v); }))
       return {"", {"", "", "", ""}};
     ++found.try_emplace(slices[at(i)], std::array<std::int64_t, 2>{i, 0}).first->second[1];
   }
@@ -294,7 +295,9 @@ std::string suppressed(Step& s) {
   const double overlap = s.has(3) ? s.reals(3).at(0) : 0,
                least = s.has(4) ? s.reals(4).at(0) : -HUGE_VAL;
   const bool centers = s.whole("center_point_box", 0) != 0;
-  if (s.shape(0).size() != 3 || s.shape(0)[1] != count) s.fail("boxes and scores do not fit");
+  if (s.shape(0).size() != 3 || s.shape(0).at(0) != batches || s.shape(0).at(1) != count ||
+      s.shape(0).at(2) != 4)
+    s.fail("boxes and scores do not fit");
   struct Box {
     double low[2], high[2];
   };
@@ -354,7 +357,14 @@ std::vector<NamedRow> moving_rows() {
          return Texts{"", {fmt::format("tile({}, times={})", s.name(0), listed(s.ints(1)))}};
        }},
       {"Gather", on_axis("index_select")},
-      {"GatherElements", on_axis("take_along")},
+      {"GatherElements",
+       [](Step& s) {
+         Sizes end = s.shape(1);
+         const auto axis = at(s.axis(0));
+         end.at(axis) = s.shape().at(axis);
+         const std::string x = sliced(s.name(0), Sizes(end.size(), 0), end);
+         return Texts{"", {fmt::format("take_along({}, {}, axis={})", x, s.name(1), axis)}};
+       }},
       {"GatherND", formula("gather_nd({0}, {1}, batch_dims={batch_dims=0})")},
       {"Compress", one(compress)},
       {"ScatterElements", scatter("scatter")},

@@ -96,6 +96,7 @@ struct Function {
   std::vector<std::string> inputs, outputs;
   std::vector<std::string_view> nodes;
   Attributes defaults;
+  int version = 0;
 };
 
 class Reader {
@@ -151,6 +152,7 @@ class Reader {
         case 4: made.inputs.push_back(f.text()); break;
         case 5: made.outputs.push_back(f.text()); break;
         case 7: made.nodes.push_back(f.block_of()); break;
+        case 9: opset(f.block_of(), made.version); break;
         case 10: domain = f.text(); break;
         case 11: attribute(f.block_of(), made.defaults, {}, 0); break;
         default: break;
@@ -175,7 +177,13 @@ class Reader {
           break;
         }
         case 11: graph.inputs.push_back(argument(f.block_of())); break;
-        case 12: graph.outputs.push_back(argument(f.block_of()).name); break;
+        case 12:
+        case 13: {
+          const Argument a = argument(f.block_of());
+          if (a.dtype) graph.types[a.name] = *a.dtype;
+          if (f.field == 12) graph.outputs.push_back(a.name);
+          break;
+        }
         case 15: fail("sparse tensors are not supported"); break;
         default: break;
       }
@@ -248,7 +256,7 @@ class Reader {
   // function that holds it; `prefix`: of the values inside that function.
   void node(std::string_view bytes, std::vector<Operation>& to, const Attributes& given,
             const std::string& prefix, int depth, int calls,
-            const std::map<std::string, std::string, std::less<>>& renamed = {}) {
+            const std::map<std::string, std::string, std::less<>>& renamed = {}, int version = 0) {
     Operation op;
     std::string name, domain, kind;
     std::vector<std::string_view> attributes;
@@ -267,8 +275,10 @@ class Reader {
         default: break;
       }
     op.kind = full_name(domain, kind);
-    op.place =
-        fmt::format("node {}{} {}", ++count_, name.empty() ? "" : " '" + name + "'", op.kind);
+    if (++count_ > kMostOperations)
+      fail("there are more than {} nodes, with those of functions called", kMostOperations);
+    op.place = fmt::format("node {}{} {}", count_, name.empty() ? "" : " '" + name + "'", op.kind);
+    op.version = version;
     op.source = bytes;
     for (const std::string_view a : attributes) attribute(a, op.attributes, given, depth, op.place);
     const auto function = functions_.find(op.kind);
@@ -290,7 +300,8 @@ class Reader {
     Attributes all = f.defaults;
     for (const auto& [key, a] : op.attributes) all[key] = a;
     const std::string inside = fmt::format("{}#{}/", op.kind, count_);
-    for (const std::string_view n : f.nodes) node(n, to, all, inside, depth, calls + 1, names);
+    for (const std::string_view n : f.nodes)
+      node(n, to, all, inside, depth, calls + 1, names, f.version);
   }
 
   void attribute(std::string_view bytes, Attributes& to, const Attributes& given, int depth,
@@ -509,7 +520,13 @@ std::string exposing(std::string_view onnx, const std::vector<std::string>& valu
 std::string single_node(const ModelProgram& program, const Operation& operation,
                         const std::map<std::string, const HostArray*>& inputs) {
   std::string graph, opset, model;
-  put(graph, 1, operation.source);
+  std::string node;  // with the names of the program: in a function the node has others
+  for (const std::string& in : operation.inputs) put(node, 1, in);
+  for (const std::string& out : operation.outputs) put(node, 2, out);
+  const std::string where = "the node";
+  for (Fields f(operation.source, where); f.next();)
+    if (f.field > 2 && f.is_block) put(node, f.field, f.block);
+  put(graph, 1, node);
   put(graph, 2, "node");
   for (const auto& [name, array] : inputs) {
     std::string shape, tensor, info;

@@ -129,16 +129,23 @@ Texts logic(Step& s, std::string_view function) {
   return {"", {fmt::format("{}({}, {})", function, s.name(0), s.name(1))}};
 }
 
+// Of integers by a whole number: products.
 Texts power(Step& s) {
   const std::string x = s.type(0), y = s.type(1);
   if (x == y && s.is_float()) return {"", {fmt::format("pow({}, {})", s.name(0), s.name(1))}};
+  if (!s.is_float() && !s.is_float(1) && s.operand(1).size() == 1) {
+    const std::int64_t times = s.ints(1).at(0);
+    if (times >= 1 && times <= 64) {
+      const std::vector<std::string> factors(static_cast<std::size_t>(times), s.name(0));
+      return {"", {nested("mul", factors)}};
+    }
+  }
   const char* in = x == "f32" ? "f32" : "f64";
   const std::string text =
       fmt::format("pow(cast({0}, {2}), cast({1}, {2}))", s.name(0), s.name(1), in);
   if (x == "f32") return {"", {text}};
-  return {"",
-          {s.is_float() ? fmt::format("cast({}, {})", text, x)
-                        : fmt::format("cast(round({}), {})", text, x)}};
+  // Whole results are whole in every library; others lose their fraction.
+  return {"", {fmt::format("cast({}{}, {})", text, s.is_float() ? "" : " * 1.000000000001", x)}};
 }
 
 Texts cast_to(Step& s, const std::string& to) {
@@ -181,16 +188,18 @@ Row reduced(std::string_view text) {
       axes = counted(0, s.rank());
     }
     for (std::int64_t& a : axes) a = s.axis_of(a, s.rank());
-    const std::string more = fmt::format("axis={}, keep={}", listed(axes), s.whole("keepdims", 1));
-    return Texts{"",
-                 {s.rank() == 0 ? s.name(0)
-                                : fmt::format(fmt::runtime(text), fmt::arg("x", s.name(0)),
-                                              fmt::arg("axes", more))}};
+    const bool is_scalar = s.rank() == 0;
+    if (is_scalar) axes = {0};
+    const std::string x = is_scalar ? reshaped(s.name(0), {1}) : s.name(0);
+    const std::string more =
+        fmt::format("axis={}, keep={}", listed(axes), is_scalar ? 0 : s.whole("keepdims", 1));
+    return Texts{"", {fmt::format(fmt::runtime(text), fmt::arg("x", x), fmt::arg("axes", more))}};
   };
 }
 
 std::string log_sum_exp(Step& s) {
   Sizes axes = s.is_set("axes") ? s.list("axes") : s.has(1) ? s.ints(1) : Sizes{};
+  if (axes.empty() && s.whole("noop_with_empty_axes", 0) != 0) return s.name(0);
   if (axes.empty()) axes = counted(0, s.rank());
   Sizes order, kept, out;
   std::vector<bool> reduced(s.shape().size(), false);
@@ -199,9 +208,9 @@ std::string log_sum_exp(Step& s) {
   for (std::size_t i = 0; i < reduced.size(); ++i) {
     if (!reduced[i]) {
       order.push_back(static_cast<std::int64_t>(i));
-      kept.push_back(s.shape()[i]);
+      kept.push_back(s.shape().at(i));
     }
-    if (!reduced[i] || s.whole("keepdims", 1) != 0) out.push_back(reduced[i] ? 1 : s.shape()[i]);
+    if (!reduced[i] || s.whole("keepdims", 1) != 0) out.push_back(reduced[i] ? 1 : s.shape().at(i));
   }
   for (std::size_t i = 0; i < reduced.size(); ++i)
     if (reduced[i]) order.push_back(static_cast<std::int64_t>(i));
@@ -246,6 +255,7 @@ Row extreme_index(std::string_view function) {
 }
 
 Texts top_k(Step& s) {
+  if (s.whole("sorted", 1) == 0) return {"", {"", ""}};  // any order
   const std::int64_t k = s.is_set("k") ? s.whole("k", 0) : s.ints(1).at(0);
   Texts out;
   for (const char* f : {"top_k", "top_k_index"})
@@ -344,7 +354,7 @@ std::string einsum(Step& s) {
 // The determinant of matrices of up to 3 rows.
 std::string determinant(Step& s) {
   const std::int64_t n = s.rank() < 2 ? 0 : s.shape().back();
-  if (n < 1 || n > 3 || s.shape()[s.shape().size() - 2] != n) return "";
+  if (n < 1 || n > 3 || s.shape().at(s.shape().size() - 2) != n) return "";
   const Sizes batch(s.shape().begin(), s.shape().end() - 2);
   const auto at = [&](std::int64_t i, std::int64_t j) {
     return reshaped(sliced(s.name(0), {i, j}, {i + 1, j + 1}), batch);
@@ -362,12 +372,16 @@ std::string determinant(Step& s) {
 Row window(std::vector<double> terms) {
   return [terms](Step& s) {
     const std::int64_t size = s.ints(0).at(0);
-    const double n = static_cast<double>(s.whole("periodic", 1) != 0 ? size : size - 1);
+    const std::optional<DType> to = dtype_of_onnx(s.whole("output_datatype", 1));
+    if (!to) return Texts{"", {""}};
+    const double n =
+        static_cast<double>(s.whole("periodic", 1) != 0 || size == 1 ? size : size - 1);
     const std::string angle =
         fmt::format("arange(size={}, dtype=f32) * {}", size, real_text(2 * M_PI / n));
     std::string text = real_text(terms[0]);
     for (std::size_t k = 1; k < terms.size(); ++k)
       text += fmt::format(" + cos({} * ({})) * {}", k, angle, real_text(terms[k]));
+    if (*to != DType::Float32) text = fmt::format("cast({}, {})", text, info(*to).short_name);
     return Texts{"", {text}};
   };
 }
@@ -383,8 +397,11 @@ Texts dynamic_quantize(Step& s) {
 }
 
 std::string quantized_matmul(Step& s) {
-  return fmt::format("quantize(cast({} @ {}, f32) * ({} * {}), {}, {}, to={})", difference(s, 0, 2),
-                     difference(s, 3, 5), s.name(1), s.name(4), s.name(6), s.name(7), s.type(7));
+  return fmt::format(
+      "quantize(cast({} @ {}, f32) * ({} * {}), {}, {}, to={})", difference(s, 0, 2),
+      difference(s, 3, 5),
+      s.rank(1) == 1 && s.operand(1).size() > 1 ? reshaped(s.name(1), {-1, 1}) : s.name(1),
+      s.name(4), s.name(6), s.name(7), s.type(7));
 }
 
 // Inputs R, T, then each of X, G and the states for all tensors.

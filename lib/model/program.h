@@ -27,6 +27,7 @@ struct Operation {
   std::vector<std::string> inputs, outputs;
   Attributes attributes;
   std::string source;  // as it stands in the file
+  int version = 0;     // of its operator, in a function with an opset of its own; 0: the program's
 };
 
 /// An input: its type and sizes if the source gives them. A size without a number is 'batch', or
@@ -43,6 +44,7 @@ struct Graph {
   std::vector<std::string> outputs;
   std::map<std::string, HostArray, std::less<>> constants;
   std::vector<Operation> operations;
+  std::map<std::string, DType, std::less<>> types;  // of values, where the source gives them
 };
 
 inline constexpr std::size_t kMostOperations = 100'000;  // of one program

@@ -15,8 +15,9 @@ namespace touchstone::model {
 namespace {
 
 constexpr std::int64_t kMostIterations = 100'000;
-constexpr int kMostComposed = 200;  // operations in one formula
-constexpr int kMostNested = 6;      // reduces in one another of a formula of several operations
+constexpr std::int64_t kMostElements = std::int64_t{1} << 28;  // of one value
+constexpr int kMostComposed = 200;                             // operations in one formula
+constexpr int kMostNested = 6;  // reduces in one another of a formula of several operations
 
 const Row& row_of(const Operation& op) {
   if (const Row* row = row_named(op.kind)) return *row;
@@ -32,6 +33,8 @@ bool is_control(const Operation& op) {
   return kinds.contains(op.kind);
 }
 
+constexpr const char* kNoCase = "this case of the operator is not supported";
+
 std::string shape_text(const Sizes& shape) { return fmt::format("[{}]", fmt::join(shape, ",")); }
 
 // A name for each value that a formula can use.
@@ -40,18 +43,24 @@ class Names {
   const std::string& of(const std::string& value) {
     std::string& name = names_[value];
     if (!name.empty()) return name;
-    for (const char c : value) name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+    for (const char c : value) {  // "__" is kept for names made here
+      const char letter = std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+      if (letter != '_' || name.empty() || name.back() != '_') name += letter;
+    }
     if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) != 0) name = "v" + name;
-    while (!used_.insert(name).second || is_word(name)) name += '_';
+    const std::string first = name;
+    int& count = counts_[first];
+    while (is_word(name) || !used_.insert(name).second) name = fmt::format("{}x{}", first, ++count);
     return name;
   }
 
  private:
   static bool is_word(const std::string& name) {
-    return name == "inf" || name == "nan" || name == "True" || name == "False" ||
+    return name == "inf" || name == "None" || name == "nan" || name == "True" || name == "False" ||
            dtype_from_name(name);
   }
   std::map<std::string, std::string, std::less<>> names_;
+  std::map<std::string, int, std::less<>> counts_;
   std::set<std::string, std::less<>> used_;
 };
 
@@ -99,6 +108,8 @@ HostArray evaluated(const std::string& text, const Operands& operands, Device& d
   if (const auto it = operands.find(text); it != operands.end()) return *it->second;
   const define::Formula formula = define::parse(text, shapes_of(text, operands));
   HostArray out{formula.value.dtype(), formula.value.shape(), {}};
+  if (out.size() > kMostElements)
+    throw ParseError(fmt::format("it has {} elements; the limit is {}", out.size(), kMostElements));
   out.bytes.resize(static_cast<std::size_t>(out.size()) * itemsize(out.dtype));
   if (out.size() == 0) return out;
   std::vector<BufferPtr> buffers{std::make_shared<Buffer>(device, out.dtype, out.size())};
@@ -185,7 +196,7 @@ class Runner {
     for (const Operation& op : operations) {
       if (wanted && !wanted(op)) continue;
       Interrupt::poll();
-      std::string why = "it has no formula for this case";
+      std::string why = kNoCase;
       try {
         operate(op, scope);
       } catch (const Interrupted&) {
@@ -196,6 +207,8 @@ class Runner {
         why = "an operand or attribute has too few entries";
       } catch (const std::length_error&) {
         why = "an operand or attribute has a size out of range";
+      } catch (const std::bad_alloc&) {
+        why = "there is not enough memory for it";
       }
       for (const std::string& out : op.outputs)
         if (!out.empty() && !scope.values.contains(out))
@@ -233,7 +246,13 @@ class Runner {
 
   std::vector<HostArray> run_graph(const Graph& graph, const Scope& outer,
                                    std::vector<HostArray> inputs) {
-    if (++depth_ > 32) throw ParseError("graphs are nested too deeply");
+    struct Deeper {
+      explicit Deeper(int& of) : depth(of) { ++depth; }
+      ~Deeper() { --depth; }
+      int& depth;
+    };
+    const Deeper deeper(depth_);
+    if (depth_ > 32) throw ParseError("graphs are nested too deeply");
     Scope scope{&outer, {graph.constants.begin(), graph.constants.end()}, {}};
     if (inputs.size() != graph.inputs.size())
       throw ParseError(
@@ -243,7 +262,6 @@ class Runner {
     run(graph.operations, scope);
     std::vector<HostArray> out;
     for (const std::string& name : graph.outputs) out.push_back(scope.get(name));
-    --depth_;
     return out;
   }
 
@@ -298,7 +316,7 @@ class Runner {
     const Graph& body = graph_of(op, "body");
     const auto given = [&](std::size_t i) { return i < op.inputs.size() && !op.inputs[i].empty(); };
     const std::int64_t most =
-        given(0) ? static_cast<std::int64_t>(reals_of(scope.get(op.inputs[0])).at(0))
+        given(0) ? static_cast<std::int64_t>(exact_of(scope.get(op.inputs[0])).at(0))
                  : kMostIterations;
     bool goes = !given(1) || reals_of(scope.get(op.inputs[1])).at(0) != 0;
     std::vector<HostArray> state;
@@ -486,6 +504,23 @@ Verdict unusable(const std::string& why) {
   return verdict;
 }
 
+// The text without parts that it does not use.
+std::string used_parts(const std::string& text) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end = 0; (end = text.find("; ", begin)) != std::string::npos; begin = end + 2)
+    parts.push_back(text.substr(begin, end - begin));
+  std::string out = text.substr(begin);
+  std::set<std::string, std::less<>> used = words_of(out);
+  for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+    const std::size_t equals = part->find(" = ");
+    if (!used.contains(part->substr(0, equals))) continue;
+    out.insert(0, *part + "; ");
+    used.merge(words_of(std::string_view(*part).substr(equals + 3)));
+  }
+  return out;
+}
+
 // Place `at` of an array along an axis.
 HostArray slice(const HostArray& array, std::size_t axis, std::int64_t at) {
   HostArray out{array.dtype, array.shape, {}};
@@ -537,7 +572,7 @@ void judge_value(JudgedValue& to, const Composer::Composed& by, std::size_t outp
                  HostArray& candidate, const JudgeOptions& options) {
   to.operations = by.operations;
   if (output > 0 || by.slices.empty()) {
-    to.formula = by.parts + by.texts[output];
+    to.formula = used_parts(by.parts + by.texts[output]);
     to.verdict = judge_formula(to, to.formula, by.operands, candidate, options);
     if (to.verdict->outcome != Outcome::Fail || by.otherwise.empty() || options.profile) return;
     JudgeOptions other = options;
@@ -555,7 +590,7 @@ void judge_value(JudgedValue& to, const Composer::Composed& by, std::size_t outp
   std::vector<Verdict> verdicts;
   for (std::size_t k = 0; k < by.slices.size(); ++k) {
     const auto place = static_cast<std::int64_t>(k);
-    to.formula = by.parts + by.slices[k].parts + by.slices[k].outputs[0];
+    to.formula = used_parts(by.parts + by.slices[k].parts + by.slices[k].outputs[0]);
     HostArray part = slice(candidate, by.axis, place);
     verdicts.push_back(judge_formula(to, to.formula, by.operands, part, options));
     if (by.axis < verdicts.back().at.size()) verdicts.back().at[by.axis] = place;
@@ -640,6 +675,12 @@ std::vector<JudgedValue> judge(const ModelProgram& program, const Values& inputs
       throw ParseError(fmt::format("no operation of the model computes '{}'{}", name,
                                    did_you_mean(name, known)));
     }
+  for (auto& [name, array] : actual) {  // bits of floats that NumPy lacks
+    const auto type = program.graph.types.find(name);
+    if (type != program.graph.types.end() && is_unsigned(array.dtype) && is_float(type->second) &&
+        itemsize(array.dtype) == itemsize(type->second))
+      array.dtype = type->second;
+  }
   // Values that operations need and `actual` lacks come from the reference.
   std::set<std::string, std::less<>> needed;
   for (auto op = operations.rbegin(); op != operations.rend(); ++op) {
@@ -681,13 +722,12 @@ std::vector<JudgedValue> judge(const ModelProgram& program, const Values& inputs
                 "it differs from the reference, and the values inside its graph are not known");
           value.verdict = Verdict();
           value.verdict->checked = value.verdict->determined = candidate->second.size();
-          judged.push_back(std::move(value));
-          continue;
+        } else {
+          const Composer::Composed by = composer.compose(op);
+          if (i >= by.texts.size() || (by.texts[i].empty() && (i > 0 || by.slices.empty())))
+            throw ParseError(kNoCase);
+          judge_value(value, by, i, candidate->second, options);
         }
-        const Composer::Composed by = composer.compose(op);
-        if (i >= by.texts.size() || (by.texts[i].empty() && (i > 0 || by.slices.empty())))
-          throw ParseError("it has no formula for this case");
-        judge_value(value, by, i, candidate->second, options);
       } catch (const Interrupted&) {
         throw;
       } catch (const Error& e) {
@@ -696,6 +736,8 @@ std::vector<JudgedValue> judge(const ModelProgram& program, const Values& inputs
         value.why = "an operand or attribute has too few entries";
       } catch (const std::length_error&) {
         value.why = "an operand or attribute has a size out of range";
+      } catch (const std::bad_alloc&) {
+        value.why = "there is not enough memory for it";
       }
       judged.push_back(std::move(value));
       if (options.seen && !options.seen(judged.back())) return judged;

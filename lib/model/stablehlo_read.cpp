@@ -84,6 +84,8 @@ class Parser {
         ++at_;
       } else if (text_[at_] == '}') {
         ++at_;
+      } else if (take("loc")) {
+        bracketed();
       } else if (text_[at_] == '#') {  // an alias of an attribute or a location
         while (at_ < text_.size() && text_[at_] != '\n') ++at_;
       } else {
@@ -191,7 +193,8 @@ class Parser {
       if (colon == std::string::npos || a[0] != '%') fail("expected arguments as %arg0: TYPE");
       f.arguments.push_back(a.substr(0, colon));
       std::string type = a.substr(std::min(a.find_first_not_of(' ', colon + 1), a.size()));
-      if (const std::size_t end = type.find(" {"); end != std::string::npos) type.resize(end);
+      for (const char* const more : {" {", " loc("})
+        if (const std::size_t end = type.find(more); end != std::string::npos) type.resize(end);
       f.types.push_back(type);
     }
     until("{");
@@ -373,7 +376,9 @@ class Parser {
   }
   std::vector<std::string> loop_arguments_of(const Written& op) { return loop_[op.line]; }
 
-  void read_types(Written& op, const std::string& types) const {
+  void read_types(Written& op, std::string types) const {
+    if (const std::size_t place = types.find("loc("); place != std::string::npos)
+      types.resize(place);
     const std::size_t arrow = types.find("->");
     std::string results = arrow == std::string::npos ? types : types.substr(arrow + 2);
     const auto bare = [](std::string text) {
@@ -386,8 +391,12 @@ class Parser {
     op.operand_types = arrow == std::string::npos ? op.types : split(bare(types.substr(0, arrow)));
     if (arrow == std::string::npos && op.kind == "stablehlo.select" && op.types.size() == 2)
       op.types.erase(op.types.begin());
-    if (arrow == std::string::npos && op.types.size() == 1)
+    if (arrow == std::string::npos && op.types.size() == 1 && op.operand_types.size() != 2)
       op.operand_types.assign(op.operands.size(), op.types[0]);
+    if (op.kind == "stablehlo.complex")  // the type is the result's
+      for (std::string& type : op.operand_types)
+        if (const std::size_t of = type.find("complex<"); of != std::string::npos)
+          type.erase(of, 8).erase(type.rfind('>'), 1);
   }
 
   const std::string_view text_;
@@ -428,7 +437,9 @@ class Builder {
 
  private:
   using Names = std::map<std::string, std::string, std::less<>>;
-  static std::string bare(const std::string& value) { return value.substr(1); }
+  static std::string bare(const std::string& value) {
+    return value.empty() ? value : value.substr(1);
+  }
   [[noreturn]] void fail(const Written& op, const std::string& why) const {
     throw ParseError(fmt::format("{}: line {}: {}: {}", where_, op.line, op.kind, why));
   }
@@ -446,6 +457,10 @@ class Builder {
                                Names& names, std::vector<Operation>& to, int calls) {
     if (calls > kMostCalls) throw ParseError(where_ + ": functions call each other too deeply");
     for (const Written& w : written) {
+      if (++count_ > kMostOperations)
+        throw ParseError(
+            fmt::format("{}: there are more than {} operations, with those of functions called",
+                        where_, kMostOperations));
       std::vector<std::string> operands;
       for (const std::string& v : w.operands) operands.push_back(named(names, w, v));
       if (is_return(w.kind)) return operands;
@@ -499,11 +514,13 @@ class Builder {
         throw ParseError(
             fmt::format("{}: there are more than {} operations", where_, kMostOperations));
     }
+    if (!written.empty()) fail(written.back(), "it ends its function or region, and is no return");
     return {};
   }
 
   const std::map<std::string, WrittenFunction, std::less<>>& functions_;
   const std::string& where_;
+  std::size_t count_ = 0;
 };
 
 }  // namespace
@@ -560,6 +577,9 @@ HostArray dense_elements(std::string_view text, const TensorType& type) {
   if (type.is_complex) out.shape.push_back(2);
   const std::size_t item = itemsize(type.dtype),
                     wanted = static_cast<std::size_t>(out.size()) * item;
+  if (std::ranges::any_of(type.shape, [](std::int64_t n) { return n < 0; }) ||
+      out.size() > (std::int64_t{1} << 28))
+    throw ParseError("constant: its size is open or too large");
   const auto refuse = [&](const std::string& why) {
     return ParseError(fmt::format("constant: {} ({} elements of {} are wanted)", why, out.size(),
                                   name(type.dtype)));

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 
 #include <fmt/ranges.h>
 
@@ -15,7 +16,24 @@ namespace {
 // The attributes of an operation, which stand in its text.
 class Hlo {
  public:
-  explicit Hlo(Step& step) : s(step), text_(step.text("text", "")) {}
+  /// Throws ParseError where an operand is not of the type that the operation declares.
+  explicit Hlo(Step& step) : s(step), text_(step.text("text", "")) {
+    const auto it = s.op.attributes.find("operand_types");
+    const auto* types =
+        it == s.op.attributes.end() ? nullptr : std::get_if<std::vector<std::string>>(&it->second);
+    for (std::size_t i = 0; types != nullptr && i < types->size() && i < s.x.size(); ++i) {
+      const TensorType type = tensor_type((*types)[i]);
+      Sizes shape = type.shape;
+      if (type.is_complex) shape.push_back(2);
+      bool fits =
+          s.x[i] != nullptr && s.x[i]->dtype == type.dtype && shape.size() == s.shape(i).size();
+      for (std::size_t k = 0; fits && k < shape.size(); ++k)
+        fits = shape[k] < 0 || shape[k] == s.shape(i)[k];
+      if (!fits && s.x[i] != nullptr)
+        s.fail(fmt::format("operand {} is {} of {}, and its type is {}", i + 1, listed(s.shape(i)),
+                           name(s.x[i]->dtype), (*types)[i]));
+    }
+  }
   Step& s;
 
   TensorType type(std::size_t i = 0) const { return type_at("types", i); }
@@ -153,7 +171,13 @@ std::string extremum(Hlo& h, const char* name, const char* of_bools) {
 }
 
 std::string one_part(Hlo& h, int at) {
-  if (!h.is_complex()) return at == 0 ? h.s.name(0) : fmt::format("{0} * 0", h.s.name(0));
+  if (!h.is_complex())
+    return at == 0 ? h.s.name(0)
+                   : fmt::format(
+                         "expand({}, shape={})",
+                         h.s.constant(array_of(std::vector<double>{0}, Sizes(h.s.shape().size(), 1),
+                                               h.s.operand(0).dtype)),
+                         listed(h.s.shape()));
   const Sizes shape = h.s.shape();
   Sizes begin(shape.size(), 0), end = shape;
   begin.back() = at, end.back() = at + 1;
@@ -407,23 +431,53 @@ std::string reduced(const Hlo& h, const Reduction& r, const std::string& x, cons
   return fmt::format(fmt::runtime(r.with), text, h.s.name(initial));
 }
 
+const std::string& text_of(const Operation& op) {
+  return std::get<std::string>(op.attributes.at("text"));
+}
+
+// "min" or "max" where a reduce of (x, its places along the axis) gives the extremum and its first
+// place, with NaN first, as JAX writes it; null: another reduce.
+const char* first_extremum(const Step& s, const Graph& g, std::int64_t dim) {
+  if (g.inputs.size() != 4 || g.outputs.size() != 2) return nullptr;
+  const std::string &x = g.inputs[0].name, &i = g.inputs[1].name, &y = g.inputs[2].name,
+                    &j = g.inputs[3].name;
+  const char* word = nullptr;
+  bool ties = false, selects = false, places = false;
+  for (const Operation& op : g.operations) {
+    const auto reads = [&](std::vector<std::string> names) { return op.inputs == names; };
+    if (op.kind == "stablehlo.compare") {
+      const std::string& text = text_of(op);
+      const auto says = [&](const char* sign) { return text.find(sign) != std::string::npos; };
+      if (reads({x, y}) && (says("LT") || says("GT")))
+        word = says("LT") ? "min" : "max";
+      else if (reads({i, j}) && says("LT"))
+        ties = true;
+      else if (!(reads({x, y}) && says("EQ")) && !(reads({x, x}) && says("NE")))
+        return nullptr;
+    } else if (op.kind == "stablehlo.select" && op.inputs.size() == 3) {
+      if (op.outputs[0] == g.outputs[0] && op.inputs[1] == x && op.inputs[2] == y) selects = true;
+      if (op.outputs[0] == g.outputs[1] && op.inputs[1] == i && op.inputs[2] == j) places = true;
+    } else if (op.kind != "stablehlo.or" && op.kind != "stablehlo.and") {
+      return nullptr;
+    }
+  }
+  if (word == nullptr || !ties || !selects || !places || s.shape(0) != s.shape(1)) return nullptr;
+  const Sizes index = s.ints(1);
+  const std::int64_t inner = count_of(s.shape(), at(dim) + 1), length = s.shape().at(at(dim));
+  for (std::size_t k = 0; k < index.size(); ++k)
+    if (index[k] != static_cast<std::int64_t>(k) / inner % length) return nullptr;
+  const bool is_min = *word == 'm' && word[1] == 'i';
+  const Reduction& r = kReductions[is_min ? 3 : 2];
+  return is_neutral(s, 2, r) ? word : nullptr;
+}
+
 Texts reduce(Step& s) {
   Hlo h(s);
   const Sizes dims = h.list("dimensions");
   Texts out{"", std::vector<std::string>(s.op.outputs.size())};
   if (s.op.outputs.size() == 2 && s.x.size() == 4 && h.graph(0) != nullptr && dims.size() == 1) {
-    // The extremum and its first place.
-    int less = 0, greater = 0;
-    for (const Operation& op : h.graph(0)->operations) {
-      const auto it = op.attributes.find("text");
-      if (op.kind != "stablehlo.compare" || it == op.attributes.end()) continue;
-      if (op.inputs.at(0) != h.graph(0)->inputs.at(0).name) continue;
-      const std::string& text = std::get<std::string>(it->second);
-      less += text.find("LT") != std::string::npos || text.find("LE") != std::string::npos;
-      greater += text.find("GT") != std::string::npos || text.find("GE") != std::string::npos;
-    }
-    if (less + greater != 1) return out;
-    const char* word = less == 1 ? "min" : "max";
+    const char* word = first_extremum(s, *h.graph(0), dims[0]);
+    if (word == nullptr) return out;
     out.outputs[0] = fmt::format("{}({}, axis={})", word, s.name(0), dims[0]);
     out.outputs[1] =
         fmt::format("cast(arg{}({}, axis={}), {})", word, s.name(0), dims[0], s.type(1));
@@ -525,6 +579,12 @@ Numbers numbers_of(const Hlo& h, bool scatters) {
 Sizes places(Hlo& h, const Numbers& n, const Sizes& operand, const Sizes& slices, const Sizes& size,
              bool moves) {
   const Sizes index_shape = h.s.shape(1), starts = h.s.ints(1);
+  const auto rank = static_cast<std::int64_t>(index_shape.size());
+  if (n.vector_dim < 0 || n.vector_dim > rank || count_of(slices) < 0)
+    h.s.fail("its index_vector_dim is out of range");
+  for (const std::int64_t a : n.offset)
+    if (a < 0 || a >= static_cast<std::int64_t>(slices.size()))
+      h.s.fail("its dimension numbers are out of range");
   Sizes out, at_slice(slices.size(), 0);
   if (count_of(slices) > 4'000'000) h.s.fail("it has too many elements");
   Sizes kept;  // operand axes that slices have
@@ -658,9 +718,13 @@ std::string select_and_scatter(Hlo& h) {
   if (g == nullptr || g->operations.empty() || g->operations.back().kind != "stablehlo.compare" ||
       h.applied(1) != "add")
     return "";
-  const std::string& how = std::get<std::string>(g->operations.back().attributes.at("text"));
-  const bool most = how.find("GE") != std::string::npos || how.find("GT") != std::string::npos;
-  if (g->operations.size() != 1 || pads.size() != 2 * shape.size()) return "";
+  const Operation& compared = g->operations.back();
+  const std::string& how = text_of(compared);
+  const bool most = how.find("GE") != std::string::npos;  // of equal ones the first
+  if (!most && how.find("LE") == std::string::npos) return "";
+  if (g->operations.size() != 1 || pads.size() != 2 * shape.size() || g->inputs.size() != 2 ||
+      compared.inputs != std::vector<std::string>{g->inputs[0].name, g->inputs[1].name})
+    return "";
   const std::vector<double> values = h.s.reals(0);
   Sizes to, window(out.size(), 0);
   if (count_of(out) > 0) do {
@@ -685,23 +749,43 @@ std::string select_and_scatter(Hlo& h) {
                    shape, h.s, h.s.name(1), to, "add");
 }
 
-// One key: the first operand whose two elements the region compares last.
+// One key, the first operand: its two elements are compared, perhaps with zeros alike and NaN last.
 Texts sort(Step& s) {
   Hlo h(s);
   const std::int64_t axis = h.whole("dimension", -1);
   Texts out{"", std::vector<std::string>(s.op.outputs.size())};
   const Graph* g = h.graph(0);
-  if (g == nullptr || g->operations.empty() || h.is_complex()) return out;
-  for (std::size_t i = 1; i < s.x.size(); ++i)  // further keys
-    for (const Operation& op : g->operations)
-      if (std::ranges::find(op.inputs, g->inputs.at(2 * i).name) != op.inputs.end()) return out;
+  if (g == nullptr || g->operations.empty() || g->inputs.size() < 2 || h.is_complex()) return out;
+  // The argument that each value of the region comes from.
+  std::map<std::string, std::size_t> from{{g->inputs[0].name, 1}, {g->inputs[1].name, 2}};
+  for (const Operation& op : g->operations) {
+    std::size_t of = 0;
+    for (const std::string& in : op.inputs) {
+      const auto it = from.find(in);
+      if (it == from.end()) return out;  // a further key
+      if (it->second == 0 || it->second == of) continue;
+      if (of != 0) {
+        of = 3;
+        break;
+      }
+      of = it->second;
+    }
+    const bool is_last = &op == &g->operations.back();
+    const bool is_plain = op.kind == "stablehlo.constant" || op.kind == "stablehlo.select" ||
+                          (op.kind == "stablehlo.compare" && !is_last);
+    if ((!is_plain || of == 3) && !is_last) return out;
+    for (const std::string& made : op.outputs) from[made] = of;
+  }
   const Operation& last = g->operations.back();
   if (last.kind != "stablehlo.compare" || last.outputs != g->outputs) return out;
-  const bool falls =
-      std::get<std::string>(last.attributes.at("text")).find("GT") != std::string::npos;
-  const std::string more = fmt::format("axis={}, descending={}", axis, falls ? 1 : 0);
+  const std::string& text = text_of(last);
+  const bool less = text.find("LT") != std::string::npos,
+             greater = text.find("GT") != std::string::npos;
+  const bool swapped = from[last.inputs[0]] == 2;
+  if (less == greater || from[last.inputs[0]] + from[last.inputs[1]] != 3) return out;
+  const std::string more = fmt::format("axis={}, descending={}", axis, greater != swapped ? 1 : 0);
   out.outputs[0] = fmt::format("sort({}, {})", s.name(0), more);
-  for (std::size_t i = 1; i < s.x.size(); ++i)
+  for (std::size_t i = 1; i < s.x.size() && i < out.outputs.size(); ++i)
     out.outputs[i] =
         fmt::format("take_along({}, argsort({}, {}), axis={})", s.name(i), s.name(0), more, axis);
   return out;
@@ -710,7 +794,7 @@ Texts sort(Step& s) {
 std::string convolution(Hlo& h) {
   // dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]
   const std::string& text = h.text();
-  const std::size_t at_numbers = text.find("dim_numbers");
+  const std::size_t at_numbers = std::min(text.find("dim_numbers"), text.find("dimension_numbers"));
   if (at_numbers == std::string::npos || h.is_complex()) return "";
   std::vector<std::vector<std::string>> lists;
   for (std::size_t i = at_numbers; i < text.size() && lists.size() < 3; ++i) {
@@ -744,23 +828,32 @@ std::string convolution(Hlo& h) {
   const Sizes lhs = order(lists[0], "b", "f"), rhs = order(lists[1], "o", "i"),
               result = order(lists[2], "b", "f");
   const Sizes ones(at(spatial), 1), stride = h.list("stride", h.list("window_strides", ones)),
-                                    wide = h.list("lhs_dilate", h.list("lhs_dilation", ones)),
+                                    apart = h.list("lhs_dilate", h.list("lhs_dilation", ones)),
                                     dilation = h.list("rhs_dilate", h.list("rhs_dilation", ones));
   const Sizes pads = h.list("pad", h.list("padding", Sizes(at(2 * spatial), 0)));
-  if (spatial < 1 || spatial > 3 || h.whole("batch_group_count", 1) != 1 ||
-      h.says("reverse = [true") || pads.size() != at(2 * spatial))
+  const std::size_t reverse = text.find("reverse"), reverse_end = text.find(']', reverse);
+  const bool turned = reverse != std::string::npos &&
+                      text.substr(reverse, reverse_end - reverse).find("true") != std::string::npos;
+  if (spatial < 1 || spatial > 3 || h.whole("batch_group_count", 1) != 1 || turned ||
+      pads.size() != at(2 * spatial))
     return "";
-  std::string x = permuted(h.s.name(0), lhs), w = permuted(h.s.name(1), rhs);
+  const auto wide = [&](std::size_t i) {
+    const DType to = h.type().dtype;
+    return h.s.operand(i).dtype == to
+               ? h.s.name(i)
+               : fmt::format("cast({}, {})", h.s.name(i), info(to).short_name);
+  };
+  std::string x = permuted(wide(0), lhs), w = permuted(wide(1), rhs);
   Sizes shape;
   for (const std::int64_t a : lhs) shape.push_back(h.s.shape().at(at(a)));
   for (int i = 0; i < spatial; ++i) {
-    const std::int64_t gap = wide.at(at(i)) - 1;
+    const std::int64_t gap = apart.at(at(i)) - 1;
     if (gap == 0) continue;
     const std::size_t axis = at(i + 2);
-    Sizes apart = shape, whole = shape, after(shape.size() + 1, 0);
-    apart.insert(apart.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
+    Sizes split = shape, whole = shape, after(shape.size() + 1, 0);
+    split.insert(split.begin() + static_cast<std::ptrdiff_t>(axis) + 1, 1);
     after[axis + 1] = gap, whole[axis] *= gap + 1, shape[axis] = whole[axis] - gap;
-    x = sliced(reshaped(fmt::format("pad({}, before={}, after={})", reshaped(x, apart),
+    x = sliced(reshaped(fmt::format("pad({}, before={}, after={})", reshaped(x, split),
                                     listed(Sizes(after.size(), 0)), listed(after)),
                         whole),
                Sizes(shape.size(), 0), shape);
@@ -930,8 +1023,11 @@ std::vector<NamedRow> stablehlo_rows() {
       {"stablehlo.concatenate", row(concatenate)},
       {"stablehlo.pad", row(pad)},
       {"stablehlo.dot_general", row(dot_general)},
-      {"stablehlo.dot",
-       row([](Hlo& h) { return fmt::format("{} @ {}", h.s.name(0), h.s.name(1)); })},
+      {"stablehlo.dot", row([](Hlo& h) {
+         const std::string to(info(h.type().dtype).short_name);
+         if (h.is_complex()) return std::string();
+         return fmt::format("cast({}, {}) @ cast({}, {})", h.s.name(0), to, h.s.name(1), to);
+       })},
       {"stablehlo.reduce", with_narrow_sums(reduce)},
       {"stablehlo.reduce_window", with_narrow_sums(row(reduce_window))},
       {"stablehlo.gather", row(gather)},

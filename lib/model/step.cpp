@@ -25,6 +25,17 @@ std::vector<double> reals_of(const HostArray& array) {
   return out;
 }
 
+std::vector<long double> exact_of(const HostArray& array) {
+  std::vector<long double> out;
+  for (std::int64_t i = 0; i < array.size(); ++i) {
+    const Scalar v = element(array, i);
+    out.push_back(array.dtype == DType::UInt64 ? static_cast<long double>(v.bits())
+                  : is_float(array.dtype)      ? static_cast<long double>(v.to_double())
+                                               : static_cast<long double>(v.to_int64()));
+  }
+  return out;
+}
+
 HostArray array_of(const Sizes& numbers, Sizes shape) {
   HostArray out{DType::Int64, std::move(shape), {}};
   for (const std::int64_t v : numbers) out.bytes.append(reinterpret_cast<const char*>(&v), 8);
@@ -101,12 +112,11 @@ const HostArray* Step::tensor(std::string_view name) const {
   return attribute<HostArray>(*this, name, "a tensor");
 }
 int Step::axis_of(std::int64_t axis, int rank) const {
-  if (axis < -rank || axis >= std::max(rank, 1))
-    fail(fmt::format("axis {} of an array of {} axes", axis, rank));
+  if (axis < -rank || axis >= rank) fail(fmt::format("axis {} of an array of {} axes", axis, rank));
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
 std::string Step::constant(HostArray array) {
-  std::string name = fmt::format("const{}_{}", constants.size() + 1, id);
+  std::string name = fmt::format("const{}__{}", constants.size() + 1, id);
   constants.emplace_back(name, std::move(array));
   return name;
 }

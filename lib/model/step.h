@@ -91,5 +91,7 @@ std::vector<std::string_view> operators();
 HostArray array_of(const Sizes& numbers, Sizes shape);  // int64
 HostArray array_of(const std::vector<double>& numbers, Sizes shape, DType dtype);
 std::vector<double> reals_of(const HostArray& array);
+/// The elements, without loss.
+std::vector<long double> exact_of(const HostArray& array);
 
 }  // namespace touchstone::model

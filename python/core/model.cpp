@@ -79,15 +79,20 @@ py::list judged(const model::ModelProgram& program, const py::dict& inputs, cons
 void bind_model(py::module_& m) {
   py::class_<model::ModelProgram>(m, "Model", "A model of ONNX.")
       .def(py::init([](const py::object& source) {
-             if (py::isinstance<py::bytes>(source)) {
-               const auto bytes = py::cast<std::string>(source);
-               return bytes.starts_with('\x08') || bytes.find('\0') != std::string::npos
-                          ? model::parse_onnx(bytes, "the model", "")
-                          : model::parse_stablehlo(bytes, "the module");
-             }
-             return model::read_model(py::cast<std::string>(py::str(source)));
+             const bool is_text = py::isinstance<py::str>(source);
+             if (!py::isinstance<py::bytes>(source) &&
+                 !(is_text && py::cast<std::string>(source).find('\n') != std::string::npos))
+               return model::read_model(
+                   py::cast<std::string>(py::module_::import("os").attr("fspath")(source)));
+             const auto bytes = py::cast<std::string>(source);
+             return !is_text && (bytes.starts_with('\x08') || bytes.find('\0') != std::string::npos)
+                        ? model::parse_onnx(bytes, "the model", "")
+                        : model::parse_stablehlo(bytes, "the module");
            }),
-           py::arg("source"), "Reads a file, or bytes. Raises ParseError, SystemError.")
+           py::arg("source"),
+           "Reads a file, FILE.onnx or FILE.mlir; bytes of a model of ONNX; or the text of a "
+           "module of "
+           "StableHLO. Raises ParseError, SystemError, TypeError.")
       .def_property_readonly(
           "inputs",
           [](const model::ModelProgram& p) {

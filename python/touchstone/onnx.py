@@ -47,7 +47,10 @@ def _model(model):
 def run(model, inputs, values=()):
     """{name: array} of the outputs, or of `values`, by the reference: every operation correctly rounded, sums exact.
 
-    model: a path, bytes, a ModelProto or a Model; inputs: {name: array}. Raises ParseError for what has no value."""
+    model: a path, bytes, a ModelProto, the text of a module of StableHLO, or a Model; inputs: {name: array}; values: a
+    list of names. Raises ParseError for what has no value."""
+    if isinstance(values, str):
+        values = [values]
     return {name: as_array(v) for name, v in _model(model)._run(dict(inputs), list(values)).items()}
 
 
@@ -61,6 +64,8 @@ def judge(model, inputs, actual=None, *, backend=None, profile=""):
     read = _model(model)
     if backend is not None:
         actual = backend(exposed(model), inputs)
+    if not hasattr(actual, "keys"):
+        raise TypeError("the candidate's values are {name: array}")
     return [JudgedValue(*found) for found in read._judge(dict(inputs), dict(actual), profile)]
 
 
@@ -76,9 +81,13 @@ def assert_legal(model, inputs, actual=None, *, backend=None, profile="", weak_o
 
 def exposed(model):
     """The model as bytes, with all of its values as outputs."""
+    if isinstance(model, Model):
+        raise TypeError("give the model as a path, bytes or a ModelProto: a Model does not keep its bytes")
     if hasattr(model, "SerializeToString"):
         model = model.SerializeToString()
     if not isinstance(model, bytes):
+        if str(model).endswith(".mlir"):
+            raise TypeError("backends take models of ONNX; give the values of a module of StableHLO")
         with open(model, "rb") as file:
             model = file.read()
     read = Model(model)

@@ -226,3 +226,67 @@ def test_a_backend_that_fails_is_an_error(tmp_path):
         code, said = command("judge", tmp_path / "net.onnx", "--backend", backend)
         assert code == 2 and why in said
     assert "give the values to judge" in command("judge", tmp_path / "net.onnx")[1]
+
+
+SCALAR = np.float32(2)
+
+
+@pytest.mark.parametrize("node, inputs", [
+    (("Split", ["x"], ["a", "b"]), {"x": SCALAR}), (("Compress", ["x", "c"], ["z"], {"axis": 0}), {"x": SCALAR, "c": np.array([True])}),
+    (("Squeeze", ["x", "a"], ["z"]), {"x": SCALAR, "a": np.array([0])}), (("ReduceLogSumExp", ["x"], ["z"], {"axes": [0]}), {"x": SCALAR}),
+    (("Unique", ["x"], ["z"], {"axis": 0}), {"x": SCALAR}), (("LRN", ["x"], ["z"], {"size": 3}), {"x": normal(3)}),
+    (("BatchNormalization", list("xsbmv"), ["z"], {"training_mode": 1}), {"x": normal(3), **{n: normal(1) for n in "sbmv"}}),
+    (("NonMaxSuppression", ["b", "s", "n"], ["z"]), {"b": normal(1, 3, 3), "s": normal(1, 1, 3), "n": np.array([2])}),
+    (("ConstantOfShape", ["s"], ["z"]), {"s": np.array([40000, 40000])}), (("Expand", ["x", "s"], ["z"]), {"x": SCALAR, "s": np.array([1 << 40])})])
+def test_what_does_not_fit_is_an_error_with_its_node(node, inputs):
+    kind, ins, outs, *attributes = node
+    model = made([helper.make_node(kind, ins, outs, **(attributes[0] if attributes else {}))], inputs, outs, opset=15)
+    with pytest.raises(touchstone.ParseError, match=f"node 1 {kind}"):
+        touchstone.onnx.run(model, inputs)
+
+
+def run_one(kind, inputs, opset=15, outputs=("z",), **attributes):
+    model = made([helper.make_node(kind, list(inputs), list(outputs), **attributes)], inputs, list(outputs), opset=opset)
+    return touchstone.onnx.run(model, inputs)
+
+
+def test_attributes_that_are_easy_to_miss():
+    x = np.float32([[1, -2], [3, 4]])
+    assert run_one("ReduceL1", {"x": np.float32(-3)}, opset=13)["z"] == 3
+    assert run_one("GlobalLpPool", {"x": x.reshape(1, 1, 2, 2)}, p=1)["z"].item() == 10
+    assert run_one("Pow", {"x": np.int32([3, 2]), "y": np.float32([.5, 10])})["z"].tolist() == [1, 1024]
+    assert run_one("Range", {"a": np.array(2**53 + 1), "b": np.array(2**53 + 3), "c": np.array(1)})["z"].tolist() == [2**53 + 1, 2**53 + 2]
+    assert run_one("Unique", {"x": np.array([2**60, 2**60 + 1])})["z"].tolist() == [2**60, 2**60 + 1]
+    y = run_one("MaxPool", {"x": x.reshape(1, 1, 2, 2)}, outputs=("y", "z"), kernel_shape=[2, 2], pads=[0, 0, 1, 1])
+    assert y["z"].reshape(-1).tolist() == [3, 3, 3, 3]
+    assert run_one("GatherElements", {"x": x, "i": np.array([[1]])}, axis=1)["z"].tolist() == [[-2]]
+
+
+def test_a_loop_without_a_limit_runs():
+    """As PyTorch exports `while`: the largest int64 as the number of steps."""
+    info = helper.make_tensor_value_info
+    body = helper.make_graph([helper.make_node("Add", ["v", "v"], ["w"]), helper.make_node("ReduceSum", ["w"], ["s"], keepdims=0),
+                              helper.make_node("Less", ["s", "most"], ["d"])], "b",
+                             [info("i", TensorProto.INT64, []), info("c", TensorProto.BOOL, []), info("v", TensorProto.FLOAT, [2])],
+                             [info("d", TensorProto.BOOL, []), info("w", TensorProto.FLOAT, [2])])
+    model = made([helper.make_node("Loop", ["n", "", "x"], ["z"], body=body)], {"x": np.float32([1, 1])}, ["z"],
+                 {"n": np.array(2**63 - 1), "most": np.float32(100)})
+    assert touchstone.onnx.run(model, {"x": np.float32([1, 1])})["z"].tolist() == [64, 64]
+
+
+def test_names_are_no_formulas():
+    """Values with names of parameters, words, made names, or that differ only in punctuation."""
+    for a, b in (("axis", "shape"), ("const1_z", "const1__z"), ("x.y", "x/y"), ("None", "inf"), ("max", "f32"), ("step0_0__z", "weight0_0__z")):
+        x, c = normal(3, 2), np.array([True, False, True])
+        model = made([helper.make_node("Compress", [a, b], ["z"], axis=0), helper.make_node("Softmax", ["z"], ["p"], axis=1)], {a: x, b: c}, ["p"])
+        values = touchstone.onnx.run(model, {a: x, b: c}, ["z", "p"])
+        assert np.array_equal(values["z"], x[c])
+        assert set(statuses(touchstone.onnx.judge(model, {a: x, b: c}, {"p": values["p"]})).values()) == {"PASS"}
+
+
+def test_a_wrong_last_state_fails():
+    x = normal(3, 2, 3)
+    for op, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+        model = made([helper.make_node(op, ["x", "w", "r"], ["y", "h"], hidden_size=4)], {"x": x}, ["y", "h"], {"w": normal(1, gates * 4, 3), "r": normal(1, gates * 4, 4)})
+        values = touchstone.onnx.run(model, {"x": x})
+        assert statuses(touchstone.onnx.judge(model, {"x": x}, {**values, "h": values["h"] + 1})) == {"y": "PASS", "h": "FAIL"}

@@ -76,6 +76,24 @@ def test_an_operation_is_computed_and_judged(name):
     assert touchstone.onnx.judge(model, inputs, {output: wrong})[0].status in ("FAIL", "NOT JUDGED")
 
 
+def sorted_by(compare, more=""):
+    return module(f'''    %0 = "stablehlo.sort"(%arg0) <{{dimension = 0 : i64}}> ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+{more}      %1 = stablehlo.compare  {compare},  FLOAT : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      stablehlo.return %1 : tensor<i1>
+    }}) : (tensor<5xf32>) -> tensor<5xf32>
+    return %0 : tensor<5xf32>''', ["5xf32"], "tensor<5xf32>")
+
+
+def test_a_sort_follows_its_comparison():
+    for compare, expected in (("LT, %a, %b", np.sort(V)), ("GT, %a, %b", -np.sort(-V)), ("LT, %b, %a", -np.sort(-V)), ("GT, %b, %a", np.sort(V))):
+        [made] = touchstone.onnx.run(sorted_by(compare), {"arg0": V}).values()
+        assert made.tolist() == expected.tolist()
+    for compare, more in (("LT, %c, %d", "      %c = stablehlo.negate %a : tensor<f32>\n      %d = stablehlo.negate %b : tensor<f32>\n"), ("GE, %a, %b", "")):
+        with pytest.raises(touchstone.ParseError, match="this case of the operator is not supported"):
+            touchstone.onnx.run(sorted_by(compare, more), {"arg0": V})
+
+
 def test_functions_are_called():
     text = b"""module {
   func.func public @main(%arg0: tensor<2xf32>) -> tensor<2xf32> {
@@ -98,6 +116,8 @@ BAD = {
     "line 3: stablehlo.add: nothing computes its operand '%1'": module("    %0 = stablehlo.add %arg0, %1 : tensor<f32>\n    return %0 : tensor<f32>", ["f32"], "tensor<f32>"),
     "line 3: call: there is no function 'g'": module("    %0 = call @g(%arg0) : (tensor<f32>) -> tensor<f32>\n    return %0 : tensor<f32>", ["f32"], "tensor<f32>"),
     "type 'tensor<2xq7>' is not supported": module("    return %arg0 : tensor<2xq7>", ["2xq7"], "tensor<2xq7>"),
+    "and its type is tensor<3xf32>": module("    %0 = stablehlo.negate %arg0 : tensor<3xf32>\n    return %0 : tensor<3xf32>", ["2xf32"], "tensor<3xf32>"),
+    "and is no return": module("    %0 = stablehlo.negate %arg0 : tensor<f32>", ["f32"], "tensor<f32>"),
     "a bracket without end": b"module {\n  func.func @main(%arg0: tensor<f32>",
 }
 
@@ -105,7 +125,7 @@ BAD = {
 @pytest.mark.parametrize("why", BAD)
 def test_a_bad_module_is_refused(why):
     with pytest.raises(touchstone.ParseError) as error:
-        Model(BAD[why])
+        touchstone.onnx.run(Model(BAD[why]), {"arg0": np.zeros(2, np.float32)})
     assert why in str(error.value)
 
 
