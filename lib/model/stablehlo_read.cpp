@@ -82,12 +82,12 @@ class Parser {
           until("{");
         }
         ++at_;
-      } else if (text_[at_] == '}') {
+      } else if (peek() == '}') {
         ++at_;
       } else if (take("loc")) {
         bracketed();
-      } else if (text_[at_] == '#') {  // an alias of an attribute or a location
-        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+      } else if (peek() == '#') {  // an alias of an attribute or a location
+        while (at_ < text_.size() && peek() != '\n') ++at_;
       } else {
         fail("expected 'module' or 'func.func'");
       }
@@ -97,30 +97,35 @@ class Parser {
   }
 
  private:
+  // The character at the cursor; 0 at the end, which the cursor may be past.
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  char next_char() { return text_[at_++]; }
+  std::string_view rest() const { return text_.substr(std::min(at_, text_.size())); }
   [[noreturn]] void fail(const std::string& why) const {
     const auto line = 1 + std::ranges::count(text_.substr(0, std::min(at_, text_.size())), '\n');
     throw ParseError(fmt::format("{}: line {}: {}", where_, line, why));
   }
   int line() {
-    for (; counted_ < at_; ++counted_) line_ += text_[counted_] == '\n' ? 1 : 0;
+    for (; counted_ < std::min(at_, text_.size()); ++counted_)
+      line_ += text_[counted_] == '\n' ? 1 : 0;
     return line_;
   }
   void skip() {
     while (at_ < text_.size()) {
-      if (std::isspace(static_cast<unsigned char>(text_[at_])) != 0)
+      if (std::isspace(static_cast<unsigned char>(peek())) != 0)
         ++at_;
-      else if (text_.substr(at_).starts_with("//"))
-        while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+      else if (rest().starts_with("//"))
+        while (at_ < text_.size() && peek() != '\n') ++at_;
       else
         return;
     }
   }
   // Spaces, but no line's end.
   void skip_blanks() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
+    while (at_ < text_.size() && (peek() == ' ' || peek() == '\t')) ++at_;
   }
   bool take(std::string_view word) {
-    if (!text_.substr(at_).starts_with(word)) return false;
+    if (!rest().starts_with(word)) return false;
     if (is_name(word.back()) && at_ + word.size() < text_.size() &&
         is_name(text_[at_ + word.size()]))
       return false;
@@ -137,16 +142,16 @@ class Parser {
     at_ = found;
   }
   std::string name() {
-    const std::size_t begin = at_;
-    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
+    const std::size_t begin = std::min(at_, text_.size());
+    while (at_ < text_.size() && is_name(peek())) ++at_;
     return std::string(text_.substr(begin, at_ - begin));
   }
   // "%0" or "%0#1".
   std::string value() {
-    if (at_ >= text_.size() || text_[at_] != '%') fail("expected a value");
+    if (at_ >= text_.size() || peek() != '%') fail("expected a value");
     ++at_;
     std::string out = "%" + name();
-    if (at_ < text_.size() && text_[at_] == '#') {
+    if (at_ < text_.size() && peek() == '#') {
       ++at_;
       const std::string place = name();
       if (place != "0" || many_.contains(out)) out += "#" + place;
@@ -157,10 +162,10 @@ class Parser {
   }
   // The text in brackets, whose first is at the cursor.
   std::string bracketed() {
-    const std::size_t begin = at_;
+    const std::size_t begin = std::min(at_, text_.size());
     int depth = 0;
     for (; at_ < text_.size(); ++at_) {
-      const char c = text_[at_];
+      const char c = peek();
       if (c == '"') {
         at_ = text_.find('"', at_ + 1);
         if (at_ == std::string_view::npos) {
@@ -181,9 +186,9 @@ class Parser {
     skip();
     if (!take("public")) take("private");
     skip();
-    if (at_ >= text_.size() || text_[at_] != '@') fail("expected the function's name");
+    if (at_ >= text_.size() || peek() != '@') fail("expected the function's name");
     ++at_;
-    const std::string name = at_ < text_.size() && text_[at_] == '"' ? quoted() : this->name();
+    const std::string name = at_ < text_.size() && peek() == '"' ? quoted() : this->name();
     WrittenFunction f;
     skip();
     const std::string arguments = bracketed();
@@ -223,7 +228,7 @@ class Parser {
   std::vector<Written> operations(int depth) {
     if (depth > kMostDepth) fail("regions are nested too deeply");
     std::vector<Written> out;
-    for (skip(); at_ < text_.size() && text_[at_] != '}'; skip()) {
+    for (skip(); at_ < text_.size() && peek() != '}'; skip()) {
       out.push_back(operation(depth));
       if (++count_ > kMostOperations)
         fail(fmt::format("there are more than {} operations", kMostOperations));
@@ -234,10 +239,10 @@ class Parser {
   Written::Region region(int depth, std::vector<std::string> arguments) {
     expect("{");
     skip();
-    if (text_.substr(at_).starts_with("^")) {
+    if (rest().starts_with("^")) {
       ++at_;
       name();
-      if (at_ < text_.size() && text_[at_] == '(') {
+      if (at_ < text_.size() && peek() == '(') {
         const std::string all = bracketed();
         for (const std::string& a : split(std::string_view(all).substr(1, all.size() - 2)))
           arguments.push_back(a.substr(0, a.find(':')));
@@ -252,13 +257,13 @@ class Parser {
   Written operation(int depth) {
     Written op;
     op.line = line();
-    if (text_[at_] == '%') {
+    if (peek() == '%') {
       do {
         skip();
         ++at_;
         const std::string result = "%" + name();
         int count = 1;
-        if (at_ < text_.size() && text_[at_] == ':') {
+        if (at_ < text_.size() && peek() == ':') {
           ++at_;
           const std::string digits = name();
           count = digits.size() > 4 || digits.empty() ? 0 : std::atoi(digits.c_str());
@@ -273,7 +278,7 @@ class Parser {
       expect("=");
       skip();
     }
-    op.kind = text_[at_] == '"' ? quoted() : name();
+    op.kind = peek() == '"' ? quoted() : name();
     if (op.kind.empty()) fail("expected an operation");
     std::vector<std::string> arguments;  // of the next region
     std::string types;
@@ -281,18 +286,18 @@ class Parser {
     while (at_ < text_.size()) {
       skip_blanks();
       if (at_ >= text_.size()) break;
-      const char c = text_[at_];
+      const char c = peek();
       if (c == '\n') {  // the operation goes on only with these
         const std::size_t begin = at_;
         skip();
-        const std::string_view next = text_.substr(at_);
+        const std::string_view next = rest();
         if (next.starts_with("cond ") || next.starts_with("reducer(") || next.starts_with("do "))
           continue;
         at_ = begin;
         break;
       }
       if (c == '}') break;
-      if (text_.substr(at_).starts_with("//")) {
+      if (rest().starts_with("//")) {
         skip();
         break;
       }
@@ -302,7 +307,7 @@ class Parser {
       } else if (take("reducer")) {
         std::vector<std::string> firsts, seconds;
         skip_blanks();
-        while (at_ < text_.size() && text_[at_] == '(') {
+        while (at_ < text_.size() && peek() == '(') {
           const std::string all = bracketed();
           const auto pair = split(std::string_view(all).substr(1, all.size() - 2));
           if (pair.size() != 2) fail("expected reducer(%a: TYPE, %b: TYPE)");
@@ -316,20 +321,20 @@ class Parser {
         ++at_;
         in_types = true;
       } else if (in_types) {
-        types += c == '(' || c == '<' ? bracketed() : std::string(1, text_[at_++]);
+        types += c == '(' || c == '<' ? bracketed() : std::string(1, next_char());
       } else if (c == '%') {
         op.operands.push_back(value());
       } else if (c == '(') {
         parenthesis(op, depth);
       } else if (c == '<' || c == '[' || c == '{') {
         op.rest += bracketed();
-        if (at_ < text_.size() && text_[at_] == ' ') op.rest += ' ';
+        if (at_ < text_.size() && peek() == ' ') op.rest += ' ';
       } else if (c == '"') {
         op.rest += "\"" + quoted() + "\"";
       } else {
         op.rest += c;
         ++at_;
-        if (at_ < text_.size() && text_[at_] == ' ') op.rest += ' ';
+        if (at_ < text_.size() && peek() == ' ') op.rest += ' ';
       }
     }
     op.operands.insert(op.operands.end(), op.initial.begin(), op.initial.end());
@@ -341,7 +346,7 @@ class Parser {
   void parenthesis(Written& op, int depth) {
     const std::size_t begin = at_++;
     skip();
-    if (at_ < text_.size() && text_[at_] == '{') {
+    if (at_ < text_.size() && peek() == '{') {
       do {
         skip();
         op.regions.push_back(region(depth, {}));
@@ -356,17 +361,17 @@ class Parser {
     if (op.kind != "stablehlo.while" && all.find('=') != std::string::npos) op.rest += all;
     std::string before;
     for (at_ = begin; at_ < end;) {
-      if (text_[at_] == '%') {
+      if (peek() == '%') {
         const std::string v = value();
         skip_blanks();
-        if (op.kind == "stablehlo.while" && at_ < end && text_[at_] == '=')
+        if (op.kind == "stablehlo.while" && at_ < end && peek() == '=')
           loop_[op.line].push_back(v);
         else if (before == "init")
           op.initial.push_back(v);
         else
           op.operands.push_back(v);
         before.clear();
-      } else if (std::isalpha(static_cast<unsigned char>(text_[at_])) != 0) {
+      } else if (std::isalpha(static_cast<unsigned char>(peek())) != 0) {
         before = name();
       } else {
         ++at_;
@@ -395,8 +400,9 @@ class Parser {
       op.operand_types.assign(op.operands.size(), op.types[0]);
     if (op.kind == "stablehlo.complex")  // the type is the result's
       for (std::string& type : op.operand_types)
-        if (const std::size_t of = type.find("complex<"); of != std::string::npos)
-          type.erase(of, 8).erase(type.rfind('>'), 1);
+        if (const std::size_t of = type.find("complex<"), end = type.rfind('>');
+            of != std::string::npos && end != std::string::npos && end > of + 8)
+          type.erase(end, 1).erase(of, 8);
   }
 
   const std::string_view text_;
@@ -658,7 +664,7 @@ HostArray dense_elements(std::string_view text, const TensorType& type) {
   return out;
 }
 
-ModelProgram parse_stablehlo(std::string_view text, const std::string& where) {
+ModelProgram parse_stablehlo(std::string_view text, const std::string& where) try {
   const auto functions = Parser(text, where).functions();
   const auto main = functions.contains("main") || functions.size() != 1 ? functions.find("main")
                                                                         : functions.begin();
@@ -667,6 +673,8 @@ ModelProgram parse_stablehlo(std::string_view text, const std::string& where) {
   program.dialect = "stablehlo";
   program.graph = Builder(functions, where).graph(main->second);
   return program;
+} catch (const std::out_of_range&) {
+  throw ParseError(where + ": the text ends within an operation");
 }
 
 ModelProgram read_model(const std::string& path) {
