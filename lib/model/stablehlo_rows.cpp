@@ -597,6 +597,8 @@ Sizes places(Hlo& h, const Numbers& n, const Sizes& operand, const Sizes& slices
         if (!contains(n.offset, static_cast<std::int64_t>(i))) batch.push_back(at_slice[i]);
       index = batch;
       const bool has_vector = n.vector_dim < static_cast<std::int64_t>(index_shape.size());
+      if (has_vector && n.vector_dim > static_cast<std::int64_t>(index.size()))
+        h.s.fail("its dimension numbers do not fit");
       if (has_vector) index.insert(index.begin() + n.vector_dim, 0);
       if (index.size() != index_shape.size()) h.s.fail("its dimension numbers do not fit");
       bool inside = true;

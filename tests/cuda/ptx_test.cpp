@@ -153,14 +153,16 @@ TEST(Ptx, OperandsOfIntegerMaximaAreHidden) {
         "where(-x[64]:i32 < -y[64]:i32, -y[64]:i32, -x[64]:i32)",
         "maximum(maximum(-x[64]:i8, -y[64]:i8), z[64]:i8)",
         "minimum(minimum(-x[64]:i16, -y[64]:i16), z[64]:u16)", "maximum(x[64]:u16, 40000)",
-        "minimum(x[64]:u16, 65400)", "max(-x[64,8]:i32, axis=1)",
-        "max(-x[4,4096]:i32, axis=1)", "clip(-x[64]:i32, -3, 4)"})
+        "minimum(x[64]:u16, 65400)", "max(-x[64,8]:i32, axis=1)", "max(-x[4,4096]:i32, axis=1)",
+        "clip(-x[64]:i32, -3, 4)"})
     kernels.push_back(define::parse(formula).kernel());
   const std::string ptx = cuda_ptx(kernels, 90);
   std::istringstream lines(ptx);
   int hidden = 0;
   for (std::string line; std::getline(lines, line);) {
-    if (line.find(".u32 r,") != line.npos) EXPECT_THAT(line, Not(HasSubstr(", -")));
+    if (line.find(".u32 r,") != line.npos) {
+      EXPECT_THAT(line, Not(HasSubstr(", -")));
+    }
     for (const char* const narrow : {"max.s16", "min.s16", "max.u16", "min.u16", "neg.s16"})
       EXPECT_THAT(line, Not(HasSubstr(narrow)));
     if (line.find("max.s32") == line.npos && line.find("min.s32") == line.npos) continue;
