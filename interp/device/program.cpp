@@ -104,7 +104,8 @@ class Builder {
   }
 
   // The number of equal consecutive elements of the last node of `region`: the product of the last
-  // axes that it does not depend on; 1 where a run is not worth it. A GATHER computes every element.
+  // axes that it does not depend on; 1 where a run is not worth it. A GATHER computes every
+  // element.
   std::int64_t run_of(const LazyOp& node, const Order& order, const Region& region) {
     constexpr std::int64_t kWorth = 16;
     if (repeats_ != Repeats::KeptFunctions || node.op() == Op::Gather) return 1;
