@@ -346,7 +346,7 @@ class Runner:
             arrays = [(data, name, tuple(to)) for (data, name, _), to in zip(arrays, shapes)]
         code = f"lambda {', '.join(f'x{i + 1}' for i in range(len(arrays)))}: {expression}"
         key = (code, str(vars(lib.options)), tuple((name, shape) for _, name, shape in arrays))
-        with self.refusing():  # the words are those of our own table
+        with self.refusing():  # refuses what our own table refuses, in the same words
             made = self.kept_for(key, lambda: lib.made(eval(code, dict(lib.words))))
             return lib.bytes(made(*(lib.array(*a) for a in arrays)), kernel["nodes"][-1]["dtype"])
 

@@ -21,7 +21,7 @@ struct AreaPlan {
   std::int64_t batch = 64;  // cases prepared and logged together
   int most_shrink_runs = 2000;
   int most_shrunk = 16;  // shrunk findings; the rest are kept as drawn
-  int most_batches = 0;  // of a worker, which is then replaced: frees what a driver keeps; 0: all
+  int most_batches = 0;  // a worker is replaced after so many, which frees driver memory; 0: never
 };
 
 struct RunOptions {

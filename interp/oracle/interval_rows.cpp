@@ -43,7 +43,7 @@ struct Ends {
   T hi[kRow];
 };
 
-// What a row of a node needs, the same for all of its rows.
+// The facts about a node that hold for all of its rows.
 struct RowRules {
   const ProgramNode& node;
   bool unrounded = false;  // the result may be an unrounded product
@@ -222,7 +222,8 @@ struct BallRow {
   double value[kRow], radius[kRow];
 };
 
-// made, rounded and within_ulp of ball.h; what is unknown is not ok.
+// As `made`, `rounded` and `within_ulp` of ball.h, for a row; ok[i] becomes 0 where the result is
+// unknown.
 template <class N>
 void made(BallRow& x, N n, std::int64_t* ok) {
   for (std::int64_t i = 0; i < n; ++i) {

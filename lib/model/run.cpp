@@ -8,7 +8,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/base/suggest.h"
-#include "touchstone/define/definitions.h"
+#include "touchstone/define/text.h"
 #include "touchstone/model/step.h"
 
 namespace touchstone::model {
@@ -26,7 +26,7 @@ const Row& row_of(const Operation& op) {
       fmt::format("operator '{}' is not supported{}", op.kind, did_you_mean(op.kind, known)));
 }
 
-// It runs graphs.
+// True if the operation runs graphs of its own.
 bool is_control(const Operation& op) {
   static const std::set<std::string, std::less<>> kinds{
       "If", "Loop", "Scan", "stablehlo.while", "stablehlo.if", "stablehlo.case"};

@@ -167,8 +167,7 @@ BeamResult search_opts(const LazyOpPtr& kernel, const ClangOptions& clang,
   const bool empty =
       std::ranges::any_of(kernel->shape(), [](const sint& size) { return size == sint(0); });
   const auto hand_coded = [&] {
-    return BeamResult{
-        hand_coded_optimizations(kernel, for_this_machine(clang)), 0, 0, 0, {}};
+    return BeamResult{hand_coded_optimizations(kernel, for_this_machine(clang)), 0, 0, 0, {}};
   };
   if (!variables_of(kernel).empty() || empty) return hand_coded();
   try {

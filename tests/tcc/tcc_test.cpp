@@ -126,7 +126,7 @@ TEST_F(Tcc, BadSourceIsShownWithTheMessage) {
     EXPECT_THAT(e.what(), HasSubstr("int f( {"));
   }
   EXPECT_THROW(tcc::CompiledC("void f() {}").function("g"), SystemError);
-  EXPECT_THROW(tcc::CompiledC("void f() { nobody(); }"), SystemError)
+  EXPECT_THROW(tcc::CompiledC("void f() { undefined(); }"), SystemError)
       << "nothing is linked unasked";
 }
 

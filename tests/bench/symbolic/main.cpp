@@ -50,7 +50,7 @@ void cold(benchmark::State& state, const Question& q) {
   state.counters["size"] = static_cast<double>(size);
 }
 
-/// The same question again, answered from the session's cache.
+/// The same question again, answered from the context's cache.
 void again(benchmark::State& state, const Question& q) {
   Session session;
   const std::size_t size = session.answer(q).size;
