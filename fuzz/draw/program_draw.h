@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
@@ -100,7 +101,7 @@ class ProgramDraw {
   bool smooth_, often_constant_ = false;
   std::uint64_t left_out_;
   std::vector<DType> types_;
-  std::vector<ProgramType> known_;
+  std::deque<ProgramType> known_;  // references to its types stay valid while it grows
   std::string text_;
 };
 
