@@ -56,7 +56,10 @@ Ids conditions_of(const Question& q, const Names& names, Context& context) {
   Ids conditions;
   for (std::size_t i = 0; i < q.assumptions.size(); ++i) {
     const std::string part = fmt::format("assume[{}]", i);
-    const Node a = in_part(part, [&] { return parse(q.assumptions[i], names, context); });
+    const Node written = in_part(part, [&] { return parse(q.assumptions[i], names, context); });
+    const auto now = Simplifier(context).given(written.id(), conditions);
+    if (!now) refuse_contradiction();
+    const Node a = context.handle(*now);
     if (!a.is_constant())
       conditions.push_back(Simplifier(context).truth(a.id()));
     else if (a.id() == context.constant(0).id())

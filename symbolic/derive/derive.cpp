@@ -38,14 +38,22 @@ class Deriver {
     builder_.simplifier().trace(&trace_);
   }
 
+  /// How an expression is simplified where conditions hold.
+  using Assume = std::optional<Id> (*)(Simplifier&, Id, std::span<const Id>);
+  static std::optional<Id> under(Simplifier& s, Id id, std::span<const Id> conditions) {
+    return s.under(id, conditions);
+  }
+  static std::optional<Id> given(Simplifier& s, Id id, std::span<const Id> conditions) {
+    return s.given(id, conditions);
+  }
   /// Derives an expression under conditions from its text to `to`, or to its rendering; returns its
   /// node.
-  Id derive(Chain& chain, std::span<const Id> conditions, std::size_t known,
+  Id derive(Chain& chain, std::span<const Id> conditions, std::size_t known, Assume assume,
             std::optional<std::string> to = std::nullopt);
 
  private:
   /// Returns the node of the expression under the conditions, and the steps to it.
-  Id walk(Expr start, std::span<const Id> conditions, Walk& out);
+  Id walk(Expr start, std::span<const Id> conditions, Assume assume, Walk& out);
   /// Joins the steps from the text with the reversed steps from the rendering.
   void join(const Walk& forth, const Walk& back, Chain& chain);
   struct Visit {
@@ -150,7 +158,7 @@ Id Deriver::build(const Path& path, std::span<const Id> ids, const Walk& walk) {
   return builder_.chain(ops, ids);
 }
 
-Id Deriver::walk(Expr start, std::span<const Id> conditions, Walk& out) {
+Id Deriver::walk(Expr start, std::span<const Id> conditions, Assume assume, Walk& out) {
   out.whole = start;
   out.states = {start};
   std::vector<Visit> visits{{{}, {}, true}};
@@ -176,7 +184,7 @@ Id Deriver::walk(Expr start, std::span<const Id> conditions, Walk& out) {
   Id root = ids.back();
   if (!conditions.empty()) {
     trace_.clear();
-    if (const auto under = builder_.simplifier().under(root, conditions)) root = *under;
+    if (const auto now = assume(builder_.simplifier(), root, conditions)) root = *now;
     explain({}, root, out);
   }
   return root;
@@ -341,12 +349,12 @@ void Deriver::explain(const Path& path, Id result, Walk& walk) {
   walk.steps.back().rule = kUnexplained;
 }
 
-Id Deriver::derive(Chain& chain, std::span<const Id> conditions, std::size_t known,
+Id Deriver::derive(Chain& chain, std::span<const Id> conditions, std::size_t known, Assume assume,
                    std::optional<std::string> to) {
   rewriter_.know(known);
   Walk forth, back;
-  const Id id = walk(chain.start, conditions, forth);
-  walk(parse_expr(d_.exprs, to ? *to : render(context_.handle(id))), {}, back);
+  const Id id = walk(chain.start, conditions, assume, forth);
+  walk(parse_expr(d_.exprs, to ? *to : render(context_.handle(id))), {}, assume, back);
   join(forth, back, chain);
   if (unexplained(chain) > 0)  // retry as one step: both ends are equal where the text has a value
     if (auto step = rewriter_.in_one(chain.start, {}, chain.result)) chain.steps = {*step};
@@ -471,7 +479,7 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
   for (const std::string& a : assumptions) {
     Chain chain;
     chain.start = parse_expr(d.exprs, a);
-    const Id id = deriver.derive(chain, {}, d.assumptions.size());
+    const Id id = deriver.derive(chain, conditions, d.assumptions.size(), Deriver::given);
     if (unexplained(chain) > 0) chain = {chain.start, chain.start, {}};  // used as written
     d.assumptions.push_back(std::move(chain));
     if (context[id].kind == NodeKind::Constant) {
@@ -481,7 +489,8 @@ Derivation derive(const std::string& text, std::span<const Derivation::Variable>
     }
     conditions.push_back(Simplifier(context).truth(id));
   }
-  const Id id = deriver.derive(d.main, conditions, d.assumptions.size(), answer_to(d, assumptions));
+  const Id id = deriver.derive(d.main, conditions, d.assumptions.size(), Deriver::under,
+                               answer_to(d, assumptions));
   const Expr canonical = parse_expr(d.exprs, render(context.handle(id)));
   if (d.exprs.size(canonical) > d.exprs.size(d.main.start)) d.longer = canonical;
   settle(d);

@@ -307,6 +307,14 @@ std::optional<Interval> Simplifier::known_bounds(Id root, const Facts& facts) {
   return range;
 }
 
+std::optional<Id> Simplifier::given(Id condition, std::span<const Id> earlier) {
+  const auto chooses = [&](Id id) { return c_.kind(id) == NodeKind::Max; };
+  if (earlier.empty() ||
+      std::ranges::none_of(reachable(c_, condition, kLimits.assumed_nodes), chooses))
+    return condition;
+  return under(condition, earlier);
+}
+
 std::optional<Id> Simplifier::under(Id root, std::span<const Id> conditions, Interval* bounds) {
   if (assuming_ || c_.kind(root) == NodeKind::Constant) return root;
   if (conditions.size() == 1 && (c_.variables_in(root) & c_.variables_in(conditions[0])) == 0)

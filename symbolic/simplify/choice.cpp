@@ -211,7 +211,7 @@ Linear Simplifier::select(Id c, Linear gap) {
     const Term only = gap.terms[0];
     const NodeData& inner = c_[only.atom];
     const Id both_hold[] = {c, inner.kind == NodeKind::Select ? inner.args[0] : only.atom};
-    if (inner.kind == NodeKind::Select || is_condition(inner.kind)) {
+    if (inner.kind == NodeKind::Select || inner.boolean) {
       law("where.and", [&](Instance& i) {
         const bool nested = inner.kind == NodeKind::Select;
         i.bind("x", atom(c)).bind("y", atom(both_hold[1]));
@@ -244,18 +244,29 @@ Linear Simplifier::select(Id c, Linear gap) {
       return r;
     }
   }
-  if (only_quotient(gap) && gap.terms.size() == 1 && gap.constant.is_zero() && comparison(c))
-    for (const Linear& q : {atom(gap.terms[0].atom), -atom(gap.terms[0].atom)}) {
-      Linear below = shifted(q, -1);  // q <= 0
+  if (only_quotient(gap) && comparison(c)) {
+    const Int k = content(gap);
+    const Linear up = divided(gap, k);
+    for (const Linear& q : {up, -up}) {
       const Trace::Mark start = mark();
-      const auto less = decided(negative(q), c), most = decided(negative(below), negate(c));
+      const auto less = decided(negative(q), c),
+                 most = decided(negative(shifted(q, -1)), negate(c));
       rewind(start);
       if (less != false || most != true) continue;
       law("where.step", [&](Instance& i) { i.bind("x", atom(c)).bind("y", q); });
       const Linear members[] = {Linear(), q};
-      add(r, maximum(members), gap.terms[0].coef * q.terms[0].coef);
+      add(r, maximum(members), q == up ? k : -k);
       return r;
     }
+  }
+  if (n.kind == NodeKind::Negative) {
+    const Linear limit = plus(gap, n.args[0], -1);
+    if (!limit.is_constant() && bounds(limit).at_least(1) && bounds(gap).at_least(0) &&
+        bounds_of_sum(limit, gap, -1).at_least(0)) {
+      law("mod.wrap_choice", "x", gap, "b", limit);
+      return modulo(gap, limit);
+    }
+  }
   if (const Id lasting = lasting_truth(c); lasting != c) return where(lasting, gap, Linear());
   Int g = content(gap);
   if (gap.terms[0].coef.sign() < 0) g = -g;

@@ -436,6 +436,16 @@ Linear Simplifier::truncated(Linear x, Linear y, bool remainder) {
       return remainder ? multiply(x, factor) : Linear();
     }
   }
+  if (!facts_.empty() && !y.is_constant()) {
+    const Linear signs[] = {y, -y};
+    const Trace::Mark start = mark();
+    const Linear size = maximum(signs);
+    rewind(start);
+    if (bounds_of_sum(x, size, -1).at_most(-1) && bounds_of_sum(-x, size, -1).at_most(-1)) {
+      use("tdiv.small_absolute", "tmod.small_absolute");
+      return remainder ? multiply(x, factor) : Linear();
+    }
+  }
   if (x.terms.size() == 1 && x.constant.is_zero() && truncates(c_.kind(x.terms[0].atom)))
     if (auto joined = truncated_again(x.terms[0], y, remainder)) return multiply(*joined, factor);
   const Interval top = lasting_bounds(x), bottom = lasting_bounds(y);
@@ -501,13 +511,16 @@ Linear Simplifier::by_signs(const Linear& x, const Linear& y, bool remainder) {
 
 Id Simplifier::without_truncations(Id root) {
   IdMap<Id> now;
+  opening_ = true;
   for (const Id id : reachable(c_, root)) {
     const NodeData& n = c_[id];
     if (!truncates(n.kind)) continue;
     const Id x = rewritten(n.args[0], now), y = rewritten(n.args[1], now);
     if (y != 0) now.set(id, build(by_signs(linear(x), linear(y), n.kind == NodeKind::TruncMod)));
   }
-  return rewritten(root, now);
+  const Id opened = rewritten(root, now);
+  opening_ = false;
+  return opened;
 }
 
 }  // namespace touchstone::symbolic

@@ -101,6 +101,27 @@ List<Simplifier::Clause> Simplifier::clauses_of(const Linear& s, List<Linear>& m
   return whole();
 }
 
+// The bounds of a difference of members. Rules about quotients and remainders by a divisor that is
+// no number may show its sign where bounds alone do not; other rules are asked if `by_law`.
+Interval Simplifier::gap_bounds(const Linear& gap, bool by_law) {
+  Linear joined = gap;
+  recombine(joined);
+  const bool long_gap = joined.terms.size() > kLimits.compared_terms;
+  const Interval range = long_gap ? plain_bounds(joined) : bounds(joined);
+  if (range.at_least(0) || range.at_most(0) || matching_ > 0 || long_gap) return range;
+  if (!by_law && std::ranges::none_of(gap.terms, [&](const Term& t) {
+        const NodeKind kind = c_.kind(t.atom);
+        return kind == NodeKind::Div || kind == NodeKind::Mod || truncates(kind);
+      }))
+    return range;
+  const Trace::Mark start = mark();
+  const bool below = negative(shifted(gap, -1)) == c_.make_constant(1),
+             above = !below && negative(shifted(-gap, -1)) == c_.make_constant(1);
+  rewind(start);
+  if (below) return meet(range, Interval(std::nullopt, Int(0)));
+  return above ? meet(range, Interval(Int(0), std::nullopt)) : range;
+}
+
 void Simplifier::reduce(Lattice& l) {
   Bits used = 0;
   for (const Clause c : l.clauses) used |= c;
@@ -110,10 +131,7 @@ void Simplifier::reduce(Lattice& l) {
   };
   each(used, [&](std::size_t i) {
     each(used & (bit(i) - 1), [&](std::size_t j) {
-      Linear gap = plus(l.members[i], l.members[j], -1);
-      recombine(gap);
-      const Interval range =
-          gap.terms.size() > kLimits.compared_terms ? plain_bounds(gap) : bounds(gap);
+      const Interval range = gap_bounds(plus(l.members[i], l.members[j], -1));
       if (range.within(0, 0)) {  // equal: keep the same one regardless of order
         const bool first = precedes(l.members[i], l.members[j]);
         const std::size_t stays = first ? i : j, goes = first ? j : i;
@@ -260,10 +278,7 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
     }
   if (a == b) return a;
   Linear gap = plus(b, a, -1);
-  Linear joined = gap;
-  recombine(joined);
-  const Interval range =
-      joined.terms.size() > kLimits.compared_terms ? plain_bounds(joined) : bounds(joined);
+  const Interval range = gap_bounds(gap, !facts_.empty());
   const auto dominated = [&](const Linear& above, const Linear& under) {
     law("max.dominated", "x", above, "y", under);
     return above;
@@ -271,14 +286,6 @@ std::optional<Linear> Simplifier::larger_of_two(const Linear& a, const Linear& b
   if (range.within(0, 0)) return precedes(a, b) ? dominated(a, b) : dominated(b, a);
   if (range.at_least(0)) return dominated(b, a);
   if (range.at_most(0)) return dominated(a, b);
-  for (const bool less : {true, false}) {  // by a law under the facts
-    if (facts_.empty()) break;
-    const Trace::Mark start = mark();
-    Linear below = shifted(less ? gap : -gap, -1);
-    const Id known = negative(below);
-    rewind(start);
-    if (known == c_.make_constant(1)) return less ? dominated(a, b) : dominated(b, a);
-  }
   const bool turned = gap.terms[0].coef.sign() < 0;
   const Id id = build(turned ? -gap : gap);
   Linear up = linear(id);
@@ -331,10 +338,7 @@ void Simplifier::drop_dominated(List<Linear>& members) {
   for (std::size_t i = 0; i < members.size(); ++i)
     for (std::size_t j = 0; j < i && !goes[i]; ++j) {
       if (goes[j]) continue;
-      Linear gap = plus(members[i], members[j], -1);
-      recombine(gap);
-      const Interval range =
-          gap.terms.size() > kLimits.compared_terms ? plain_bounds(gap) : bounds(gap);
+      const Interval range = gap_bounds(plus(members[i], members[j], -1));
       if (range.within(0, 0) ? !precedes(members[j], members[i]) : range.at_least(0))
         drop(j, i);
       else if (range.at_most(0))

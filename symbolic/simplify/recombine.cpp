@@ -274,6 +274,29 @@ bool Simplifier::round_truncation(Linear& s) {
   return false;
 }
 
+// x//y + (x < 0 and x%y != 0) is tdiv(x, y).
+bool Simplifier::truncate_quotient(Linear& s) {
+  for (const Term& t : Terms(s.terms)) {
+    const NodeData& n = c_[t.atom];
+    if (n.kind != NodeKind::Div && !n.is_quotient()) continue;
+    const Linear x = linear(n.args[0]),
+                 y = n.kind == NodeKind::Div ? linear(n.args[1]) : Linear{n.first, {}};
+    if (!bounds(y).at_least(1)) continue;
+    const Trace::Mark start = mark();
+    const Id parts[] = {negative(x), negate(zero(modulo(x, y)))};
+    const Id flag = both(parts);
+    rewind(start);
+    const Term* const own = find_term(s.terms, flag);
+    if (!own || own->coef != t.coef || c_.partial(flag)) continue;
+    law("tdiv.up", "x", x, "b", y);
+    add(s, flag, -t.coef);
+    add(s, atom(t.atom), -t.coef);
+    add(s, truncated(x, y, false), t.coef);
+    return true;
+  }
+  return false;
+}
+
 void Simplifier::recombine_symbolic(Linear& s) {
   while (join_remainders(s)) {
   }
@@ -452,7 +475,7 @@ bool Simplifier::join_conditions(Linear& s) {
 }
 
 void Simplifier::recombine(Linear& s) {
-  bool digits = false, choices = false, products = false;
+  bool digits = false, choices = false, products = false, joint = false;
   int flags = 0, quotients = 0;
   std::ptrdiff_t symbolic = 0;
   for (const Term& t : s.terms) {
@@ -461,6 +484,7 @@ void Simplifier::recombine(Linear& s) {
     quotients += n.kind == NodeKind::Div;
     choices |= n.kind == NodeKind::Select;
     flags += is_condition(n.kind);
+    joint |= n.kind == NodeKind::And;
     symbolic += n.kind == NodeKind::Mod || truncates(n.kind);
     if (n.kind == NodeKind::Product)
       for (const Id f : n.args) {
@@ -476,9 +500,13 @@ void Simplifier::recombine(Linear& s) {
   while (flags > 0 && (wrap(s) || (digits && shift_quotient(s)))) {
   }
   if (choices) recombine_choices(s);
+  while (choices && wrap_symbolic(s)) {
+  }
   if (products) recombine_products(s);
   if (symbolic > 0 && symbolic <= kLimits.opened_digits) recombine_symbolic(s);
   while (symbolic > 0 && flags > 0 && round_truncation(s)) {
+  }
+  while (joint && !opening_ && truncate_quotient(s)) {
   }
   if (digits) complement_quotients(s);
   for (int round = 0; digits && round < 2; ++round) {  // a remainder may be complemented

@@ -102,6 +102,9 @@ class Simplifier {
   /// A node equal to root wherever all conditions hold; nullopt if they never hold together. Trims
   /// `bounds`, if not null, to the values of root there.
   std::optional<Id> under(Id root, std::span<const Id> conditions, Interval* bounds = nullptr);
+  /// An assumption where the earlier ones hold, which may choose a member of its maxima; nullopt if
+  /// they contradict each other.
+  std::optional<Id> given(Id condition, std::span<const Id> earlier);
 
  private:
   /// `now` maps nodes to their rewritten forms and is extended.
@@ -238,6 +241,7 @@ class Simplifier {
   bool join_conditions(Linear& s);
   /// C's quotient beside a flag that rounds it down or up, as floor's.
   bool round_truncation(Linear& s);
+  bool truncate_quotient(Linear& s);
   struct Division {
     Linear dividend, divisor;
   };
@@ -265,6 +269,7 @@ class Simplifier {
   bool complement(Linear& s);
   void complement_quotients(Linear& s);
   bool wrap(Linear& s);
+  bool wrap_symbolic(Linear& s);
   bool shift_quotient(Linear& s);
   void join_opened(Linear& s, bool turn);
   /// to += factor * what, with quotients replaced by equivalent ones; true if any was replaced.
@@ -383,6 +388,7 @@ class Simplifier {
   std::optional<List<Clause>> clamp_of(const Linear& s, const Terms& choices,
                                        List<Linear>& members);
   Clause member_of(Linear s, List<Linear>& members);
+  Interval gap_bounds(const Linear& gap, bool by_law = false);
   void reduce(Lattice& lattice);
   /// The canonical choice between two sums that are equal by their bounds.
   bool precedes(const Linear& a, const Linear& b) const;
@@ -489,6 +495,7 @@ class Simplifier {
   bool inside_ = false;           // in `within`
   bool divided_by_zero_ = false;  // in `rewritten`; a product by 0 may hide the division
   bool halving_ = false;          // in `between`
+  bool opening_ = false;          // in `without_truncations`
   Facts facts_;
   Residues residues_;
   mutable Linear last_sum_;  // argument of the last lasting_bounds, often repeated
