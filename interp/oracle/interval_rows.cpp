@@ -184,7 +184,7 @@ void divide(const RowRules& rules, const Ends<T>& a, const Ends<T>& b, N n, Ends
   corners(a, b, n, out, [](T x, T y) { return x / y; });
   Key<T> by[kRow] = {};
   for (std::int64_t i = 0; i < n; ++i)
-    by[i] = (is_zero(a, i) != 0 ? 0 : rules.ulp) + (rules.unrounded ? 1 - is_one(b, i) : 0);
+    by[i] = is_zero(a, i) != 0 ? 0 : rules.ulp + (rules.unrounded ? 1 - is_one(b, i) : 0);
   widen(out, by, n);
   check_finite(out, n, ok);
 }

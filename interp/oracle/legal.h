@@ -20,6 +20,7 @@ namespace touchstone::interp {
 /// f at the corners of two intervals; sound if f is monotone in each operand on them.
 template <class R, class T, class F>
 Legal<R> corners(const Legal<T>& a, const Legal<T>& b, F f) {
+  if (a.is_nan_only() || b.is_nan_only()) return Legal<R>::only_nan();
   if (a.any || b.any) return Legal<R>::anything();
   Legal<R> out;
   out.nan = a.nan || b.nan;
@@ -27,7 +28,8 @@ Legal<R> corners(const Legal<T>& a, const Legal<T>& b, F f) {
   for (const T x : {a.lo, a.hi})
     for (const T y : {b.lo, b.hi}) out.include(f(x, y));
   if constexpr (is_float_storage<T>) {
-    if (!out.nan || !(a.has_infinity() || b.has_infinity())) return out;
+    if (!out.nan || !(a.has_infinity() || b.has_infinity()) || a.is_infinity() || b.is_infinity())
+      return out;
     // A NaN from 0 times infinity hides the results of the neighbours of infinity.
     const Legal<T> within_a = finite_part(a), within_b = finite_part(b);
     for (const T x : {within_a.lo, within_a.hi})
@@ -68,6 +70,12 @@ Legal<bool> each_bool(const Legal<bool>& a, const Legal<bool>& b, F f) {
   return corners<bool>(a, b, f);
 }
 
+// A sum, difference or product where a or b is infinite is infinite or NaN.
+template <class T>
+Legal<T> beside_infinity(const Legal<T>& a, const Legal<T>& b, const Legal<T>& result) {
+  return a.is_infinity() || b.is_infinity() ? result.only_infinity() : result;
+}
+
 template <class T>
 Legal<T> neg(const Legal<T>& a) {
   if (a.any) return a;
@@ -90,7 +98,7 @@ Legal<T> add(const Legal<T>& a, const Legal<T>& b) {
   if constexpr (std::is_same_v<T, bool>)
     return each_bool(a, b, scalar::add<bool>);
   else if constexpr (is_float_storage<T>)
-    return corners<T>(a, b, scalar::add<T>);
+    return beside_infinity(a, b, corners<T>(a, b, scalar::add<T>));
   else
     return integer(a, b, [](auto x, auto y) { return x + y; });
 }
@@ -101,7 +109,7 @@ Legal<T> sub(const Legal<T>& a, const Legal<T>& b) {
   if constexpr (std::is_same_v<T, bool>)
     return each_bool(a, b, scalar::sub<bool>);
   else if constexpr (is_float_storage<T>)
-    return corners<T>(a, b, scalar::sub<T>);
+    return beside_infinity(a, b, corners<T>(a, b, scalar::sub<T>));
   else
     return integer(a, b, [](auto x, auto y) { return x - y; });
 }
@@ -115,7 +123,7 @@ Legal<T> mul(const Legal<T>& a, const Legal<T>& b) {
     Legal<T> out = corners<T>(a, b, scalar::mul<T>);
     // 0 times infinity may lie inside the box, not at a corner.
     if ((a.has_zero() && b.has_infinity()) || (b.has_zero() && a.has_infinity())) out.nan = true;
-    return out;
+    return beside_infinity(a, b, out);
   } else {
     if constexpr (std::is_same_v<T, std::uint64_t>)  // the product may exceed 127 bits
       if ((a.hi >> 63) != 0 || (b.hi >> 63) != 0) return Legal<T>::anything();
@@ -178,9 +186,22 @@ Legal<T> div(const Legal<T>& a, const Legal<T>& b) {
       const auto at = [&](T y) { return Legal<T>::point(scalar::div(a.lo, y)); };
       return Legal<T>::one_of({at(b.lo), at(b.hi)});
     }
-    if (b.has_zero())  // 0 / 0, of either sign, is NaN
-      return a.number && !(a.is_zero() && b.is_zero()) ? Legal<T>::unknown() : Legal<T>::only_nan();
-    return corners<T>(a, b, scalar::div<T>);
+    if (b.is_infinity()) {  // a zero, or NaN of infinities
+      Legal<T> out =
+          a.number && !a.is_infinity() ? Legal<T>::range(scalar::neg(T{}), T{}) : Legal<T>();
+      out.nan = a.nan || b.nan || a.has_infinity();
+      return !b.apart && out.number && !a.has_infinity() ? corners<T>(a, b, scalar::div<T>) : out;
+    }
+    if (b.has_zero() && a.is_infinity()) {
+      Legal<T> out = Legal<T>::range(infinity<T>(true), infinity<T>()).only_infinity();
+      out.nan = a.nan || b.nan || b.has_infinity();
+      return out;
+    }
+    if (b.has_zero() && a.is_zero())  // 0 / 0, of either sign, is NaN
+      return b.is_zero() ? Legal<T>::only_nan() : Legal<T>::range(scalar::neg(T{}), T{}, true);
+    if (b.has_zero()) return a.number ? Legal<T>::unknown() : Legal<T>::only_nan();
+    const Legal<T> quotient = corners<T>(a, b, scalar::div<T>);
+    return a.is_infinity() ? quotient.only_infinity() : quotient;
   } else {
     return Legal<T>::anything();
   }
@@ -263,6 +284,7 @@ Legal<T> mulacc(const Legal<T>& a, const Legal<T>& b, const Legal<T>& c) {
     for (const T x : {a.lo, a.hi})
       for (const T y : {b.lo, b.hi})
         for (const T z : {c.lo, c.hi}) out.include(scalar::fma(x, y, z));
+    if (a.is_infinity() || b.is_infinity() || c.is_infinity()) return out.only_infinity();
   }
   return out;
 }
@@ -273,6 +295,7 @@ Legal<T> sqrt(const Legal<T>& a) {
   Legal<T> out;
   out.nan = a.nan || (a.number && scalar::cmplt(a.lo, T{}));
   if (!a.number || scalar::cmplt(a.hi, T{})) return out;
+  if (a.is_infinity()) return Legal<T>::range(a.hi, a.hi, out.nan);
   const T from = scalar::cmplt(a.lo, T{}) ? scalar::neg(T{}) : a.lo;
   return Legal<T>::range(scalar::sqrt(from), scalar::sqrt(a.hi), out.nan);
 }
@@ -387,11 +410,11 @@ Legal<To> cast(const Legal<From>& a) {
   }
 }
 
-/// True if a function of this operand is exact in every implementation: a zero or an infinity.
+/// True if a function of this operand is exact in every implementation: a zero or an infinity, or
+/// NaN.
 template <class T>
 bool is_special(const Legal<T>& a) {
-  const bool is_zero = a.number && !a.nan && !a.any && is_zero_value(a.lo) && is_zero_value(a.hi);
-  return is_zero || (a.is_point() && is_infinite(a.lo));
+  return !a.any && (a.is_zero() || a.is_infinity());
 }
 
 /// Adds a zero of its sign for each subnormal in the interval.

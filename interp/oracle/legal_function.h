@@ -55,6 +55,14 @@ Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack, bool is_end 
   const auto size = std::abs(static_cast<double>(scalar::detail::computing(result.lo)));
   const bool plain = size == 0 || is_infinite(result.lo) || (!is_end && (size == 0.5 || size == 1));
   if (plain && (special(x) || (info(f).arity == 2 && special(y)))) return result;
+  if constexpr (sizeof(T) < sizeof(double)) {
+    // Beyond twice the largest number, an error of so few ULP cannot lead back to it.
+    constexpr DTypeInfo kInfo = info(dtype_v<T>);
+    if (is_infinite(result.lo) && slack.ulp < std::ldexp(1.0, kInfo.digits - 2) &&
+        std::abs(scalar::function(f, convert<double>(x), convert<double>(y))) >=
+            std::ldexp(1.0, kInfo.max_exponent + 2))
+      return result;
+  }
   return clamped(f, widened(result, slack));
 }
 

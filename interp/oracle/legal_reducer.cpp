@@ -148,10 +148,17 @@ class LegalFloatSum : public LegalReducer {
   }
   void finish(LegalBlock& out, std::int64_t at) override {
     Legal<T> sum = with_storage(accumulator_, [&]<class A>(std::type_identity<A>) -> Legal<T> {
-      if constexpr (is_float_storage<A>)
-        return result<A>();
-      else
+      if constexpr (!is_float_storage<A>)
         return Legal<T>::unknown();
+      else {
+        const Legal<T> narrow = result<A>();
+        // Terms held in a wider type may be added in it, without an overflow.
+        const bool may_be_wide = profile_->excess && !profile_->excess_each_op &&
+                                 !profile_->accumulator &&
+                                 info(dtype_v<A>).digits < info(dtype_v<T>).digits;
+        return may_be_wide && narrow.has_infinity() ? Legal<T>::one_of({narrow, result<T>()})
+                                                    : narrow;
+      }
     });
     if (profile_->flushes_outputs) sum = legal::flushed(sum);
     if (profile_->finite_only && (sum.nan || sum.has_infinity())) sum = Legal<T>::anything();
@@ -213,7 +220,14 @@ class LegalFloatSum : public LegalReducer {
     only_nan_ = only_nan_ || term.is_nan_only();
     if (term.any || !term.number) return;
     const double low = value(term.lo), high = value(term.hi);
-    if (std::isinf(low) || std::isinf(high)) return add_infinite(low, high);
+    if (std::isinf(low) || std::isinf(high)) {
+      is_infinite_ = is_infinite_ || term.is_infinity();
+      add_infinite(low, high);
+      if (std::isinf(low) && std::isinf(high)) return;
+      // Rounded additions are monotone, so the finite end bounds the sum on its side.
+      const T end = std::isinf(low) ? term.hi : term.lo;
+      return add(Legal<T>::point(end), false);
+    }
     if (low == 0 && high == 0) return;
     ++nonzero_;
     low_.add(term.lo);
@@ -239,7 +253,7 @@ class LegalFloatSum : public LegalReducer {
     if (low == high)
       (low > 0 ? must_be_positive_infinity_ : must_be_negative_infinity_) = true;
     else
-      unbounded_ = true;  // an end is infinite: no finite bound on the rest
+      unbounded_ = true;  // an end is infinite
   }
 
   bool has_running_sums() const {
@@ -374,8 +388,8 @@ class LegalFloatSum : public LegalReducer {
 
   template <class A>
   Legal<T> result() const {
-    if (any_) return Legal<T>::anything();
     if (only_nan_) return Legal<T>::only_nan();
+    if (any_) return Legal<T>::anything();
     constexpr DTypeInfo kInfo = info(dtype_v<A>);
     constexpr int kTermDigits = info(dtype_v<T>).digits;
     const int digits = this->digits<A>();
@@ -405,6 +419,7 @@ class LegalFloatSum : public LegalReducer {
     if (must_be_positive_infinity_) return Legal<T>::range(infinity<T>(), infinity<T>(), nan);
     if (must_be_negative_infinity_)
       return Legal<T>::range(infinity<T>(true), infinity<T>(true), nan);
+    if (is_infinite_) return Legal<T>::range(infinity<T>(true), infinity<T>(), nan).only_infinity();
     if (saturates) return Legal<T>::range(infinity<T>(true), infinity<T>(), nan);
     if (unbounded_ || up || down) return overflowing<A>(sum, to_positive, to_negative, nan);
     Legal<T> out = finite<A>(sum);
@@ -476,7 +491,8 @@ class LegalFloatSum : public LegalReducer {
   // Some partial sum may exceed the largest number: no claim on the sides that can overflow.
   template <class A>
   Legal<T> overflowing(double sum, bool to_positive, bool to_negative, bool nan) const {
-    if (unbounded_) return Legal<T>::range(infinity<T>(true), infinity<T>(), true);
+    if (unbounded_ && to_positive && to_negative)
+      return Legal<T>::range(infinity<T>(true), infinity<T>(), true);
     Legal<T> out = finite<A>(sum);
     if (to_positive) out.hi = infinity<T>();
     if (to_negative) out.lo = infinity<T>(true);
@@ -569,6 +585,7 @@ class LegalFloatSum : public LegalReducer {
   int lowest_bit_ = std::numeric_limits<int>::max() / 2;
   bool points_ = true;
   bool any_ = false, nan_ = false, only_nan_ = false, unbounded_ = false;
+  bool is_infinite_ = false;  // some term is, of either sign
   bool can_be_positive_infinity_ = false, can_be_negative_infinity_ = false;
   bool must_be_positive_infinity_ = false, must_be_negative_infinity_ = false;
 };

@@ -1,6 +1,7 @@
 #include "touchstone/interp/oracle/legal_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -83,9 +84,11 @@ void add_terms(const ProgramNode& node, const Allowance<T>& allow, const LegalBl
                const LegalBlock& b, LegalBlock& out, const Done& done, F f) {
   const bool doubles = allow.profile().contracts && doubles_unrounded(node);
   each_open(out, done, [&](std::int64_t i) {
-    Legal<T> sum = f(allow.operand(addend<T>(a, i)), allow.operand(addend<T>(b, i)));
+    const Legal<T> x = allow.operand(addend<T>(a, i)), y = allow.operand(addend<T>(b, i));
+    Legal<T> sum = f(x, y);
     if constexpr (is_float_storage<T>)  // x * 2 is rounded only if it overflows
-      if (doubles && (sum.has_infinity() || is_saturated(sum))) sum = not_rounded(sum);
+      if (doubles && (sum.has_infinity() || is_saturated(sum)) && !x.is_infinity())
+        sum = not_rounded(sum);
     out.set<T>(i, allow.result(sum));
   });
 }
@@ -104,10 +107,7 @@ void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlo
         y = legal::shortened(y, profile.product_digits);
       }
       const Legal<T> product = legal::mul(x, y);
-      const auto zero = [](const Legal<T>& v) {
-        return v.number && is_zero_value(v.lo) && is_zero_value(v.hi);
-      };
-      const bool exact = is_one(x) || is_one(y) || zero(x) || zero(y) ||
+      const bool exact = is_one(x) || is_one(y) || legal::is_special(x) || legal::is_special(y) ||
                          (x.is_point() && y.is_point() && product.is_point() &&
                           legal::is_exact_product(x.lo, y.lo, product.lo));
       out.set<T>(i, allow.result(unrounded && !exact ? not_rounded(product) : product));
@@ -130,7 +130,8 @@ void divide(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock
       const std::int64_t ulp = allow.ulp(allow.profile().div);
       if (ulp > 0 && !legal::is_special(x) && !legal::is_special(y))
         quotient = legal::widened(quotient, ulp);
-      if (unrounded && !is_one(y)) quotient = not_rounded(quotient);
+      if (unrounded && !is_one(y) && !legal::is_special(x) && !legal::is_special(y))
+        quotient = not_rounded(quotient);
     }
     out.set<T>(i, allow.result(quotient));
   });
@@ -142,11 +143,12 @@ void multiply_add(const ProgramNode& node, const Allowance<T>& allow,
   // With a zero addend it is a product.
   const bool unrounded = allow.profile().contracts && node.contraction.may_be_unrounded();
   for (std::int64_t i = 0; i < out.count(); ++i) {
-    Legal<T> sum = legal::mulacc(allow.operand(operand<T>(node, 0, *in[0], i)),
-                                 allow.operand(operand<T>(node, 1, *in[1], i)),
-                                 allow.operand(operand<T>(node, 2, *in[2], i)));
+    const std::array<Legal<T>, 3> x{allow.operand(operand<T>(node, 0, *in[0], i)),
+                                    allow.operand(operand<T>(node, 1, *in[1], i)),
+                                    allow.operand(operand<T>(node, 2, *in[2], i))};
+    Legal<T> sum = legal::mulacc(x[0], x[1], x[2]);
     if constexpr (is_float_storage<T>)
-      if (unrounded) sum = not_rounded(sum);
+      if (unrounded && std::ranges::none_of(x, &Legal<T>::is_infinity)) sum = not_rounded(sum);
     out.set<T>(i, allow.result(sum));
   }
 }

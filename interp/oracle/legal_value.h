@@ -160,10 +160,34 @@ struct Legal {
     };
     return size(x) < share * std::min(size(lo), size(hi));
   }
+  /// True for a finite x beside which all larger numbers, or NaN, are legal, too.
+  bool is_open_at(T x) const {
+    if constexpr (!is_float_storage<T>) {
+      return any;
+    } else {
+      if (is_nan_value(x) || is_infinite(x)) return false;
+      const bool negative = scalar::cmplt(x, T{});
+      const std::int64_t inside = is_infinite(infinity<T>()) ? 1 : 0;
+      const T most =
+          from_order_key<T>(order_key(infinity<T>(negative)) + (negative ? inside : -inside));
+      return any || nan || accepts(most);
+    }
+  }
   bool has_zero() const { return number && !scalar::cmplt(T{}, lo) && !scalar::cmplt(hi, T{}); }
   /// True if the numbers are zeros, of either sign.
   bool is_zero() const { return number && is_zero_value(lo) && is_zero_value(hi); }
   bool has_infinity() const { return number && (is_infinite(lo) || is_infinite(hi)); }
+  /// True if no legal number is finite: an infinity of one sign, or `apart` of either.
+  bool is_infinity() const {
+    return number && !any && is_infinite(lo) && is_infinite(hi) &&
+           (apart || order_key(lo) == order_key(hi));
+  }
+  /// The same where it is known that no legal number is finite: not those between two infinities.
+  Legal only_infinity() const {
+    Legal out = *this;
+    out.apart = number && is_infinite(lo) && is_infinite(hi) && order_key(lo) != order_key(hi);
+    return out;
+  }
   /// Number of representable values from lo to hi, minus one: 0 for a single result.
   std::uint64_t width() const {
     if (any) return std::numeric_limits<std::uint64_t>::max();

@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
+#include "touchstone/base/fp_guard.h"
 #include "touchstone/base/json_fault.h"
 #include "touchstone/interp/device/interpreted.h"
+#include "touchstone/interp/device/threads.h"
 #include "touchstone/interp/oracle/declared_profile.h"
+#include "touchstone/interp/oracle/envelope.h"
 #include "touchstone/interp/oracle/subkernel.h"
 #include "touchstone/judging/cause.h"
 
@@ -159,12 +163,37 @@ bool allows_specials(const LazyOpPtr& definition, std::span<Buffer* const> input
   return true;
 }
 
+// The number of elements with a finite number, beside which all larger ones, or NaN, are legal,
+// too.
+std::int64_t open_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
+                           const Buffer& candidate, const Judging& judging) {
+  static interp::Threads threads;
+  const FpGuard guard;
+  std::vector<std::int64_t> counts;
+  interp::legal_results_in_runs(
+      kernel, inputs, judging.profile, {}, judging.sampling, threads,
+      [&](std::size_t runs) { counts.resize(runs); },
+      [&](std::size_t run, std::int64_t first, const interp::LegalBlock& block) {
+        with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
+          for (std::int64_t i = 0; i < block.count(); ++i) {
+            const interp::Legal<T> legal = block.get<T>(i);
+            const T x = candidate.at(first + i).as<T>();
+            if (legal.accepts(x) && legal.is_open_at(x)) ++counts[run];
+          }
+        });
+      });
+  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
 // The best verdict among the forms; `found`: that on the definition as it stands.
 Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* const> inputs,
                  const Buffer& candidate, const Judging& judging) {
   const std::vector<std::string>& named = judging.profile.forms;
   bool is_found = named.empty();
   const std::vector<std::int64_t> samples = samples_of(found, candidate.size());
+  const auto opens = [&](const LazyOpPtr& kernel) {
+    return open_elements(kernel, inputs, candidate, judging);
+  };
   for (const define::FormulaForm& form :
        define::forms_of(judging.definition, shapes_of(judging), named, judging.profile.stores)) {
     // Another form has the same exact values, and these errors, but not the stage to name.
@@ -172,35 +201,30 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
     const auto allows = [&](std::int64_t i, const Scalar& value) {
       return is_legal_at(form.kernel, inputs, i, value, judging.profile);
     };
-    // A form that allows every number in an element does not make a wrong one right.
-    const auto is_open = [&](std::int64_t i) {
-      const DType dtype = candidate.dtype();
-      if (i != found.index || !is_float(dtype)) return false;
-      const double far = std::ldexp(1.0, info(dtype).max_exponent);
-      return allows(i, Scalar::from_double(dtype, far)) &&
-             allows(i, Scalar::from_double(dtype, -far));
-    };
-    // Nor does one that could not tell it from numbers a quarter larger and smaller.
+    // A form that could not tell a number from those a quarter larger and smaller does not make it
+    // right.
     const auto is_vague = [&](std::int64_t i) {
       const DType dtype = candidate.dtype();
       const double x = is_float(dtype) && i >= 0 ? candidate.at(i).to_double() : 0;
       return x != 0 && allows(i, Scalar::from_double(dtype, 1.25 * x)) &&
              allows(i, Scalar::from_double(dtype, 0.8 * x));
     };
-    const auto is_legal = [&](std::int64_t i) { return allows(i, candidate.at(i)) && !is_open(i); };
+    const auto is_legal = [&](std::int64_t i) { return allows(i, candidate.at(i)); };
     if (found.outcome == Outcome::Fail && is_found && !std::ranges::all_of(samples, is_legal))
       continue;
     const auto holds = [&](const LazyOpPtr& condition) { return all_true(condition, inputs); };
     if (!std::ranges::all_of(form.sound, holds)) continue;
     Verdict verdict = judge(form.kernel, inputs, candidate, judging.profile, {}, judging.sampling);
-    // Right by a form that cannot tell is better than wrong.
+    // Right by a form that cannot tell is better than wrong, but not if it allows every number in
+    // an element that was wrong.
     const bool is_better =
         (verdict.outcome == Outcome::Pass
              ? found.outcome != Outcome::Pass || passes(verdict)
              : verdict.outcome == Outcome::Weak && !is_vague(found.index) &&
                    (found.outcome == Outcome::Fail ||
                     (found.outcome == Outcome::Weak && verdict.weak < found.weak))) &&
-        allows_specials(definition, inputs, candidate, judging.profile);
+        allows_specials(definition, inputs, candidate, judging.profile) &&
+        (!is_found || opens(form.kernel) <= opens(definition));
     if (is_found && !is_better) continue;
     verdict.form = form.name;
     found = std::move(verdict);

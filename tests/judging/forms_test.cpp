@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include <gmock/gmock.h>
 
@@ -307,6 +308,21 @@ TEST(Forms, MakeNoSpecialValuesLegal) {
   const float r = 1 / std::sqrt(7.5F);
   zero_row.out = {r, 2 * r, 3 * r, 4 * r, kNan, kNan, kNan, kNan};
   EXPECT_EQ(zero_row.under(true).word(), "FAIL");
+}
+
+// A reciprocal with an error of its own leaves infinity infinite: inf - inf is NaN by every form.
+TEST(Forms, DoNotExcuseNumbersBesideAnInfinity) {
+  const Floats x{1.5F, INFINITY, -1.375F, -1.75F, -0.0F, -1.25F, -0.75F, 0.0F, -1.75F, 0.875F};
+  double mean = 0, squares = 0;
+  for (std::size_t i = 0; i < 5; ++i) mean += static_cast<double>(x[2 * i]) / 5;
+  for (std::size_t i = 0; i < 5; ++i) squares += std::pow(static_cast<double>(x[2 * i]) - mean, 2);
+  const auto right = static_cast<float>(std::sqrt(squares / 4));
+  for (const float wrong : {0.0F, 42.0F, 1e30F, std::numeric_limits<float>::max(), -1e30F}) {
+    Trial t{"std(x[1,5,2], axis=-2, correction=1)", {x}, {right, wrong}};
+    EXPECT_EQ(t.under(true).word(), "FAIL") << wrong;
+    t.out[1] = NAN;
+    EXPECT_EQ(t.under(true).word(), "PASS") << t.under(true).str();
+  }
 }
 
 TEST(Forms, BinaryCrossEntropyOfLogitsInOtherTerms) {
