@@ -12,14 +12,8 @@ namespace {
 // Elements [begin, end) of each axis.
 using Box = std::vector<std::pair<std::int64_t, std::int64_t>>;
 
-// The terms left out of reduces.
-struct Left {
-  std::int64_t first = 0, last = 0;
-  bool of_all = false;
-};
-
 // The box of its operands that a node needs to compute `box` of itself.
-Box needed(const LazyOp& node, Box box, const Left& left) {
+Box needed(const LazyOp& node, Box box, const MissingTerms& left) {
   if (!is_reduce(node.op())) return box;
   for (const int axis : node.reduce_arg().axes) {
     const auto i = static_cast<std::size_t>(axis);
@@ -27,10 +21,8 @@ Box needed(const LazyOp& node, Box box, const Left& left) {
   }
   if (node.reduce_arg().axes.empty() || (node.op() != Op::ReduceSum && !left.of_all)) return box;
   auto& [begin, end] = box[static_cast<std::size_t>(node.reduce_arg().axes.back())];
-  if (end - begin > 1) {
-    begin += left.first;
-    end -= left.last;
-  }
+  if (end - begin > left.count && (left.of_length == 0 || end - begin == left.of_length))
+    (left.first ? begin : end) += left.first ? left.count : -left.count;
   return box;
 }
 
@@ -50,7 +42,7 @@ LazyOpPtr kept(const LazyOpPtr& node, const Box& box, std::vector<LazyOpPtr> src
 
 // The value of `kernel`, restricted to the elements of `box`. A node may be needed in several
 // boxes: as a term of a sum and beside the sum.
-LazyOpPtr restricted(const LazyOpPtr& kernel, const Box& box, const Left& left = {}) {
+LazyOpPtr restricted(const LazyOpPtr& kernel, const Box& box, const MissingTerms& left = {}) {
   const std::vector<LazyOpPtr> order = nodes_of(kernel);
   std::map<const LazyOp*, std::map<Box, LazyOpPtr>> parts;
   parts[order.back().get()][box];
@@ -101,10 +93,10 @@ std::vector<std::int64_t> place_of(std::int64_t flat, const LazyOpPtr& kernel) {
   return at;
 }
 
-LazyOpPtr without_term(const LazyOpPtr& kernel, bool first, bool of_all) {
+LazyOpPtr without_terms(const LazyOpPtr& kernel, const MissingTerms& missing) {
   Box whole;
   for (const sint& size : kernel->shape()) whole.emplace_back(0, size.as_int());
-  return kernel_of(restricted(kernel, whole, {first ? 1 : 0, first ? 0 : 1, of_all}));
+  return kernel_of(restricted(kernel, whole, missing));
 }
 
 LazyOpPtr one_element(const LazyOpPtr& kernel, std::span<const std::int64_t> at) {

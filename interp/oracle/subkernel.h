@@ -16,9 +16,15 @@ LazyOpPtr kernel_of(const LazyOpPtr& node);
 /// The index on each axis of element `flat` of a concrete kernel's output.
 std::vector<std::int64_t> place_of(std::int64_t flat, const LazyOpPtr& kernel);
 
-/// The kernel whose sums, and maxima if `of_all`, lack their first or last term along their last
-/// axis, where that has several.
-LazyOpPtr without_term(const LazyOpPtr& kernel, bool first, bool of_all);
+/// Terms left out of sums, and of maxima if `of_all`, along their last axis.
+struct MissingTerms {
+  std::int64_t count = 0;
+  bool first = false;  // the first ones, not the last
+  bool of_all = false;
+  std::int64_t of_length = 0;  // only of axes with so many terms; 0: all
+};
+/// The kernel without these terms, where an axis has more.
+LazyOpPtr without_terms(const LazyOpPtr& kernel, const MissingTerms& missing);
 
 /// The kernel of one element of a concrete kernel's output; at: an index for each axis. Throws
 /// ShapeError if there is no such element.

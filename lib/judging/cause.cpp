@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kCheap = 1'000'000;
 // The search may cost so much, and so many times the verdict.
-constexpr std::int64_t kMostCost = 10'000'000, kMostVerdicts = 2;
+constexpr std::int64_t kMostCost = 50'000'000, kMostVerdicts = 2;
 constexpr std::int64_t kCostOfStart = 2'000;  // of judging anything
 constexpr std::int64_t kSamples = 16;
 constexpr std::int64_t kMostListed = 1'000'000;  // elements whose legal numbers are kept
@@ -28,6 +28,7 @@ constexpr std::int64_t kFewest = 4;              // elements that show a pattern
 constexpr double kWidestCause = 0.5;
 constexpr double kWideCause = 0.01;  // worth a remark
 constexpr double kMuchWider = 2;
+constexpr double kMuchLess = 0.95;  // of the width of a change that was tried before
 // A factor's distance from 1, or a difference, is known to so much of itself.
 constexpr double kSameFactor = 0.05;
 constexpr double kFarOff = 64;  // times a number around 0
@@ -82,6 +83,8 @@ class Search {
     const auto wide = std::ranges::find_if(declared, &Change::widens);
     try_all({declared.begin(), wide}, "legal");
     try_all(faults(kernel_, judging_), "explained");
+    if (least_ > kMuchWider * failed_.relative.median)
+      try_all(missing_terms(kernel_, judging_), "explained");
     try_all(orders(kernel_, inputs_, shape_, judging_), "explained");
     if (least_ > kMuchWider * failed_.relative.median) {
       try_all(less_accurate_forms(judging_), "legal");
@@ -152,8 +155,13 @@ class Search {
     if (!pay(cost_)) return std::nullopt;
     const Verdict v =
         judge(change.kernel, inputs, candidate_, change.profile, {}, judging_.sampling);
-    return is_legal(v) && v.relative.median <= kWidestCause ? std::optional(v.relative.median)
-                                                            : std::nullopt;
+    if (!is_legal(v)) return std::nullopt;
+    // Zeros for subnormal numbers: nothing between them is meant.
+    if (change.profile.flushes_outputs && !judging_.profile.flushes_outputs && !wrong_.empty() &&
+        std::ranges::all_of(wrong_,
+                            [&](std::int64_t i) { return candidate_.at(i).to_double() == 0; }))
+      return failed_.relative.median;
+    return v.relative.median <= kWidestCause ? std::optional(v.relative.median) : std::nullopt;
   }
 
   std::optional<double> width_of_moved(const Change& change) {
@@ -178,7 +186,7 @@ class Search {
       const std::optional<double> width = width_of(*change);
       if (!width) continue;
       explained = change->function;
-      if (*width >= least_) continue;
+      if (*width >= kMuchLess * least_) continue;
       least_ = *width;
       words_ = fmt::format("{} if {}", word, change->words);
       if (*width > kWideCause)

@@ -14,7 +14,8 @@ constexpr int kMostDoublings = 8;           // of an error of 1 ULP
 constexpr std::size_t kMostConstants = 12;  // places of constants that are changed
 constexpr std::size_t kMostExchanges = 10;  // of two inputs
 constexpr double kLargestEpsilon = 0.01;
-constexpr int kDepth = 4;  // of the operations around a constant
+constexpr std::int64_t kLargestBlock = 512;  // of terms that are missing
+constexpr int kDepth = 4;                    // of the operations around a constant
 
 using interp::nodes_of;
 
@@ -175,6 +176,10 @@ std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile
   add("a float outside an integer's range may give anything",
       [](Profile& p) { p.casts_saturate = false; });
   add("positions outside a table are clamped", [](Profile& p) { p.outside = Outside::Clamps; });
+  if (has(kernel, [](const LazyOp& n) { return is_float(n.dtype()) && itemsize(n.dtype()) == 1; }))
+    for (const auto& [mode, what] : {std::pair(Float8Overflow::Infinity, "infinity or NaN"),
+                                     std::pair(Float8Overflow::Saturates, "the largest number")})
+      add(fmt::format("8-bit floats overflow to {}", what), [&](Profile& p) { p.float8 = mode; });
   widens = true;
   add("sums, products and quotients may be rearranged, as by -ffast-math",
       [](Profile& p) { p.reassociates = true; });
@@ -192,12 +197,22 @@ std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile
     p.truncates_sums = true;
   });
   add("the factors of products are rounded to bfloat16", [](Profile& p) { p.product_digits = 8; });
-  const DType own = kernel->dtype();  // before other narrow types
-  for (const DType narrow : {DType::Float32, is_below_float32(own) ? own : DType::Float16,
-                             DType::Float16, DType::BFloat16})
-    if (!profile.accumulator || info(narrow).digits < info(*profile.accumulator).digits)
-      add(fmt::format("the accumulator is {}", name(narrow)),
-          [&](Profile& p) { p.accumulator = narrow; });
+  std::vector<DType> narrow_types{DType::Float32};
+  if (const DType own = kernel->dtype(); is_below_float32(own) && itemsize(own) > 1)
+    narrow_types.push_back(own);
+  else
+    narrow_types.insert(narrow_types.end(), {DType::Float16, DType::BFloat16});
+  for (const DType narrow : narrow_types) {
+    if (profile.accumulator && info(narrow).digits >= info(*profile.accumulator).digits) continue;
+    add(fmt::format("the accumulator is {}", name(narrow)),
+        [&](Profile& p) { p.accumulator = narrow; });
+    if (narrow != DType::Float32)
+      add(fmt::format("terms are added in their order in {}", name(narrow)), [&](Profile& p) {
+        p.accumulator = narrow;
+        p.order = SumOrder::Sequential;
+        p.excess.reset();
+      });
+  }
   if (has(kernel,
           [](const LazyOp& n) {
             return is_load(n.op()) && is_float(n.dtype()) && itemsize(n.dtype()) == 1;
@@ -214,13 +229,15 @@ std::vector<Change> less_accurate_forms(const Judging& judging) {
   std::vector<Change> changes;
   if (!has_formula(judging)) return changes;
   for (const define::CompositeForm& form : define::composite_forms()) {
-    if (form.by_default) continue;
+    if (form.by_default && form.sound == nullptr) continue;
     const std::string name(form.name);
+    Profile profile = judging.profile;
+    if (form.by_default) profile.excess.reset();  // overflows, where a wider type would not
     for (const define::FormulaForm& f : define::forms_of(judging.definition, shapes_of(judging),
                                                          {&name, 1}, judging.profile.stores))
       if (!f.name.empty())
         changes.push_back({.words = fmt::format("the form is declared: {}", f.name),
-                           .profile = judging.profile,
+                           .profile = profile,
                            .kernel = f.kernel});
   }
   for (const std::string& stage : define::stages_of(judging.definition, shapes_of(judging)))
@@ -243,10 +260,11 @@ std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging) {
     if (!same(changed, kernel) && std::ranges::none_of(changes, is_same))
       changes.push_back({.words = std::move(words), .profile = judging.profile, .kernel = changed});
   };
-  add("the last term of each sum is missing", interp::without_term(kernel, false, false));
-  add("the first term of each sum is missing", interp::without_term(kernel, true, false));
+  add("the last term of each sum is missing", interp::without_terms(kernel, {1}));
+  add("the first term of each sum is missing",
+      interp::without_terms(kernel, {.count = 1, .first = true}));
   add("the last term of each sum and maximum is missing",
-      interp::without_term(kernel, false, true));
+      interp::without_terms(kernel, {.count = 1, .of_all = true}));
   const LazyOpPtr& value = kernel->src()[0];
   std::set<int> inputs;
   for (const LazyOpPtr& n : nodes_of(kernel))
@@ -270,7 +288,56 @@ std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging) {
   }
   if (is_float(value->dtype()) || (is_integer(value->dtype()) && !is_unsigned(value->dtype())))
     add("the sign is wrong", interp::kernel_of(LazyOp::unary(Op::Neg, value)));
+  // Two forms of one name.
+  const auto other = [](NamedFunction f) {
+    return f == NamedFunction::Gelu       ? NamedFunction::GeluTanh
+           : f == NamedFunction::GeluTanh ? NamedFunction::Gelu
+                                          : f;
+  };
+  for (const NamedFunction f : {NamedFunction::Gelu, NamedFunction::GeluTanh})
+    add(fmt::format("{} is {}", info(f).name, info(other(f)).name),
+        rebuild(kernel, [&](const LazyOpPtr& n, const std::vector<LazyOpPtr>& src) {
+          const auto* arg = std::get_if<FunctionArg>(&n->arg());
+          return arg != nullptr && arg->function == f && !arg->or_last
+                     ? LazyOp::make(Op::Function, src, FunctionArg{other(f)})
+                     : with_src(n, src);
+        }));
   add_constants(kernel, add);
+  return changes;
+}
+
+std::vector<Change> missing_terms(const LazyOpPtr& kernel, const Judging& judging) {
+  std::set<std::int64_t> lengths;
+  for (const LazyOpPtr& n : nodes_of(kernel))
+    if (n->op() == Op::ReduceSum && !n->reduce_arg().axes.empty())
+      lengths.insert(
+          n->src()[0]->shape()[static_cast<std::size_t>(n->reduce_arg().axes.back())].as_int());
+  std::vector<Change> changes;
+  const auto add = [&](const interp::MissingTerms& missing) {
+    const LazyOpPtr changed = interp::without_terms(kernel, missing);
+    if (same(changed, kernel)) return;
+    changes.push_back(
+        {.words = fmt::format(
+             "the {} {} of each sum{}{} {} missing", missing.first ? "first" : "last",
+             missing.count == 1 ? "term" : fmt::format("{} terms", missing.count),
+             lengths.size() > 1 ? fmt::format(" of {}", missing.of_length) : std::string(),
+             missing.of_all ? " and maximum" : "", missing.count == 1 ? "is" : "are"),
+         .profile = judging.profile,
+         .kernel = changed});
+  };
+  for (const std::int64_t n : lengths) {
+    if (n < 2) continue;
+    std::set<std::int64_t> counts;  // blocks, and remainders of them
+    for (std::int64_t block = 1; block <= kLargestBlock; block *= 2) {
+      if (2 * block <= n) counts.insert(block);
+      if (const std::int64_t rest = n % block; rest > 0 && rest < n) counts.insert(rest);
+    }
+    if (lengths.size() == 1) counts.erase(1);  // a fault that is tried first
+    // The last terms first: loops lose those.
+    for (const auto& [first, of_all] :
+         {std::pair(false, false), std::pair(false, true), std::pair(true, false)})
+      for (const std::int64_t count : counts) add({count, first, of_all, n});
+  }
   return changes;
 }
 

@@ -95,6 +95,66 @@ TEST(Cause, OfMatrixUnitsThatKeepFourteenBits) {
   EXPECT_THAT(t.under(true).cause, HasSubstr("sums are cut to 14 bits, as in Hopper's"));
 }
 
+// As a kernel of 64 lanes that forgets the terms left over, or its last block.
+TEST(Cause, OfSeveralMissingTerms) {
+  test::Draws random(15);
+  const auto softmax_without = [&](std::size_t n, std::size_t missing) {
+    Trial t{fmt::format("softmax(x[2,{}])", n), {drawn(random, 2 * n, 1)}, {}};
+    for (std::size_t row = 0; row < 2; ++row) {
+      const float* x = t.in[0].data() + row * n;
+      double sum = 0;
+      for (std::size_t i = 0; i + missing < n; ++i) sum += std::exp(static_cast<double>(x[i]));
+      for (std::size_t i = 0; i < n; ++i)
+        t.out.push_back(static_cast<float>(std::exp(static_cast<double>(x[i])) / sum));
+    }
+    return t.under(true).cause;
+  };
+  EXPECT_EQ(softmax_without(8000, 32), "explained if the last 32 terms of each sum are missing");
+  EXPECT_EQ(softmax_without(1000, 1000 % 64),
+            "explained if the last 40 terms of each sum are missing");
+  EXPECT_EQ(softmax_without(1000, 1), "explained if the last term of each sum is missing");
+  EXPECT_EQ(product_with(same, same, 0, 16).under(true).cause,
+            "explained if the last 8 terms of each sum are missing");
+  EXPECT_EQ(product_with(same, same, 2).under(true).cause,
+            "explained if the first 2 terms of each sum are missing");
+}
+
+// Each is legal under a wider declaration, too.
+TEST(Cause, OfNarrowResults) {
+  test::Draws random(17);
+  Trial sum{"sum(x[8,3000]:f16, axis=1)", {drawn(random, 24000, 0.1F, 1)}, {}, DType::Float16};
+  const auto half = [](float v) { return convert<float>(convert<float16>(v)); };
+  for (float& v : sum.in[0]) v = half(v);
+  for (std::size_t row = 0; row < 8; ++row) {
+    float total = 0;
+    for (std::size_t i = 0; i < 3000; ++i) total = half(total + sum.in[0][row * 3000 + i]);
+    sum.out.push_back(total);
+  }
+  EXPECT_EQ(sum.under(true).cause, "legal if terms are added in their order in float16");
+  Trial tiny{"x[16] * 0.5", {drawn(random, 16, 0x1p-128F)}, {}};
+  for (const float v : tiny.in[0]) tiny.out.push_back(v * 0);
+  EXPECT_EQ(tiny.under(true).cause, "legal if subnormal results may be zero");
+  Trial gelu{"gelu(x[64])", {drawn(random, 64, 1)}, {}};
+  for (const float v : gelu.in[0]) {
+    const double x = static_cast<double>(v);
+    gelu.out.push_back(static_cast<float>(
+        0.5 * x * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)))));
+  }
+  EXPECT_EQ(gelu.under(true).cause, "explained if gelu is gelu_tanh");
+}
+
+// Rows whose exponentials overflow.
+TEST(Cause, OfSoftmaxWithoutItsMaximum) {
+  test::Draws random(16);
+  Trial t{"softmax(x[4,16])", {drawn(random, 64, 60)}, {}};
+  for (std::size_t row = 0; row < 4; ++row) {
+    float sum = 0;
+    for (std::size_t i = 0; i < 16; ++i) sum += std::exp(t.in[0][row * 16 + i]);
+    for (std::size_t i = 0; i < 16; ++i) t.out.push_back(std::exp(t.in[0][row * 16 + i]) / sum);
+  }
+  EXPECT_EQ(t.under(true).cause, "legal if the form is declared: softmax: unshifted");
+}
+
 TEST(Cause, OfElementsInTheWrongPlaces) {
   const Trial right = product_with(same, same);
   const auto moved = [&](const std::function<std::size_t(std::size_t, std::size_t)>& from) {
