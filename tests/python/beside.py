@@ -1,8 +1,9 @@
 """Definitions beside NumPy and PyTorch, on drawn shapes and numbers: how each is drawn and computed there.
 
-    PYTHONPATH=build/dev/python python3 tests/python/beside.py [numpy | torch] [draws] [a name]     prints disagreements
+    PYTHONPATH=build/dev/python python3 tests/python/beside.py [numpy | torch] [draws] [type] [a name]     prints disagreements
 
-Results of NumPy are computed in float64 where they round, then rounded once. Arguments have the names of the definition.
+Results of NumPy are computed in float64 where they round, then rounded once to the type. Arguments have the names of the
+definition.
 """
 import collections
 import math
@@ -13,7 +14,7 @@ import numpy as np
 from touchstone import kernel
 
 F = np.float32
-TYPES = {"float32": "f32", "float64": "f64", "float16": "f16", "int32": "i32", "int64": "i64", "int8": "i8", "uint8": "u8", "bool": "bool"}
+TYPES = {"bfloat16": "bf16", "float32": "f32", "float64": "f64", "float16": "f16", "int32": "i32", "int64": "i64", "int8": "i8", "uint8": "u8", "bool": "bool"}
 SPECIAL = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-45, 3e38, 1.0, 1.0], F)
 
 
@@ -58,9 +59,21 @@ def called(f, arguments):
         return f(*arguments.values())
 
 
-def rounded(f, dtype=F):
-    def wide(v): return v.astype(float) if isinstance(v, np.ndarray) and v.dtype == F else v
+def rounded(f, dtype=float):
+    def wide(v): return v.astype(float) if is_drawn(v) else v
     return lambda **k: called(f, {n: wide(v) for n, v in k.items()}).astype(dtype)
+
+
+def is_drawn(v): return isinstance(v, np.ndarray) and v.dtype == F
+def in_type(x, kind):
+    """Floats rounded to a type; bfloat16 as its numbers in float32."""
+    if kind != "bfloat16":
+        return np.asarray(x).astype(kind)
+    x = np.array(x, float, order="C")
+    one, bits = np.uint64(1), x.view(np.uint64)
+    near = (bits + np.uint64((1 << 44) - 1) + (bits >> np.uint64(45) & one) & ~np.uint64((1 << 45) - 1)).view(float)
+    return np.where(np.isnan(x), x, np.where(abs(x) < 2.0**-126, np.rint(x * 2.0**133) * 2.0**-133, near)).astype(F)
+def bits_of(x): return np.asarray(np.ascontiguousarray(x, F).view(np.uint32) >> 16).astype(np.uint16).reshape(np.shape(x))
 
 
 def each(f):
@@ -562,52 +575,69 @@ NUMPY = {  # name: (how its arguments are drawn, the function)
     "dft": (pairs("x", least=1), rounded(lambda x: as_pairs(np.fft.fft(as_complex(x))))), "idft": (pairs("x", least=1), rounded(lambda x: as_pairs(np.fft.ifft(as_complex(x))))),
 }
 
+OF_BITS = {"next_after", "bitcast"}  # not numbers rounded from float64
 # What NumPy has no function for in a few lines; PyTorch has.
 WITHOUT = set("grid_sample affine_grid digamma erfinv".split())
 
 
-def text(name, arguments):
+def text(name, arguments, kind="float32"):
     """The call as a formula, and its arrays in order."""
     arrays = {n: v for n, v in arguments.items() if isinstance(v, np.ndarray)}
-    sizes = {n: f"{n}=in{i}[{','.join(map(str, v.shape))}]:{TYPES[v.dtype.name]}" for i, (n, v) in enumerate(arrays.items())}
-    return f"{name}({', '.join(sizes.get(n, f'{n}={v}') for n, v in arguments.items())})", list(arrays.values())
+    types = {n: TYPES[kind if is_drawn(v) else v.dtype.name] for n, v in arrays.items()}
+    sizes = {n: f"{n}=in{i}[{','.join(map(str, v.shape))}]:{types[n]}" for i, (n, v) in enumerate(arrays.items())}
+    given = [v if not is_drawn(v) else bits_of(v) if kind == "bfloat16" else v.astype(kind) for v in arrays.values()]
+    return f"{name}({', '.join(sizes.get(n, f'{n}={v}') for n, v in arguments.items())})", given
 
 
-def disagreement(name, arguments, result):
-    """Why a result is not legal, or None."""
-    formula, arrays = text(name, arguments)
+def judged(name, arguments, result, kind="float32"):
+    """(formula, verdict) of a result."""
+    formula, arrays = text(name, arguments, kind)
     made = kernel.Kernel.from_formula(formula)
     result = np.ascontiguousarray(result)
-    result = result.astype(bool) if made.dtype == "bool" else result
-    verdict = kernel.check(made, arrays, result)
-    return None if verdict.status in ("PASS", "WEAK", "SUSPECT") else f"{formula}: {verdict}"
+    if made.dtype.startswith(("float", "bfloat")):
+        result = in_type(result, made.dtype)
+    if made.dtype in ("bool", "bfloat16"):
+        result = result.astype(bool) if made.dtype == "bool" else bits_of(result)
+    return formula, kernel.check(made, arrays, result)
 
 
-def compare(table, draws, only=None):
-    """{name: [disagreements]} of all definitions in a table."""
+def drawn(draw, name, number, kind="float32"):
+    """Arguments whose floats are numbers of a type, held in float32."""
+    arguments = draw(Draw([number, sum(map(ord, name))]))
+    return {n: in_type(v, kind).astype(F) if is_drawn(v) and kind != "float64" else v for n, v in arguments.items()}
+
+
+def compare(table, draws, only=None, kind="float32", statuses=None):
+    """{name: [disagreements]} of all definitions in a table; counts verdicts in `statuses`."""
     found = collections.defaultdict(list)
     with np.errstate(all="ignore"):
         for name, (draw, function) in table.items():
-            for i in range(draws if only in (None, name) else 0):
-                arguments = draw(Draw([i, sum(map(ord, name))]))
+            if only not in (None, name) or (kind != "float32" and name in OF_BITS):
+                continue
+            for i in range(draws):
+                arguments = drawn(draw, name, i, kind)
                 try:
-                    why = disagreement(name, arguments, called(function, arguments))
+                    formula, verdict = judged(name, arguments, called(function, arguments), kind)
                 except Exception as error:
-                    why = f"{text(name, arguments)[0]}: {error!r}"
-                if why is not None:
-                    found[name].append(why)
+                    formula, verdict = text(name, arguments)[0], error
+                status = getattr(verdict, "status", "error")
+                if statuses is not None:
+                    statuses[status] += 1
+                if status not in ("PASS", "WEAK", "SUSPECT"):
+                    found[name].append(f"{formula}: {verdict!s}")
     return found
 
 
-def main(source="numpy", draws="50", only=None):
+def main(source="numpy", draws="50", kind="float32", only=None):
     if source == "torch":
         from beside_torch import TORCH as table
     else:
         table = NUMPY
-    found = compare(table, int(draws), only)
+    statuses = collections.Counter()
+    found = compare(table, int(draws), only, kind, statuses)
     for name, why in found.items():
         print(f"{name}: {len(why)} of {draws}; {why[0]}")
-    print(f"{len(table)} definitions, {draws} draws each: {sum(map(len, found.values()))} disagreements in {len(found)}")
+    print(f"{len(table)} definitions, {draws} draws each, {kind}: {dict(statuses)}; {sum(map(len, found.values()))} disagreements in {len(found)}")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import argparse
 import math
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -421,6 +422,63 @@ def measure(tool, seed, only=None):
     return pairs, on_random, on_any, explained, false_alarms
 
 
+def without_last(count):
+    return fault(terms=lambda self, x: x[..., :-count] if x.shape[-1] > count else x)
+
+
+def without_remainder(block):
+    return fault(terms=lambda self, x: x[..., :x.shape[-1] // block * block])
+
+
+def unshifted(h, x):
+    e = h.exp(x)
+    return h.out(e / h.sum(e)[..., None])
+
+
+def tf32(x): return (np.ascontiguousarray(x, F).view(np.uint32) + 0xFFF + (x.view(np.uint32) >> 13 & 1) & np.uint32(0xFFFFE000)).view(F)
+
+
+# Planted faults and what the cause must say. Without a comma-separated list of kernels: of all in CAUSED.
+CAUSED = [("softmax", [(6, 1000)], {}, softmax), ("mean", [(24, 1000)], {"axis": 1}, mean), ("layer_norm", [(6, 200), (200,), (200,)], {}, layer_norm),
+          ("matmul", [(12, 200), (200, 10)], {}, lambda h, a, b: h.out(h.dot(a, b)))]
+PLANTED = {
+    **{f"last {n} terms missing": (without_last(n), rf"last ({n} terms|term) of each sum", "") for n in (1, 2, 8, 32)},
+    "remainder of 64 missing": (without_remainder(64), r"last \d+ terms of each sum", ""), "first term missing": (fault(terms=without(0)), "first term of each sum", ""),
+    "factors in TF32": (fault(dot=lambda self, a, b: self.sum(tf32(a)[..., :, None, :] * tf32(np.swapaxes(b, -1, -2))[..., None, :, :])), "TF32", "matmul"),
+    "factors in bfloat16": (fault(dot=lambda self, a, b: self.sum(bf16(a)[..., :, None, :] * bf16(np.swapaxes(b, -1, -2))[..., None, :, :])), "bfloat16", "matmul"),
+    "products in bfloat16": (fault(dot=lambda self, a, b: self.sum(bf16(a[..., :, None, :] * np.swapaxes(b, -1, -2)[..., None, :, :]))), "bfloat16|TF32", "matmul"),
+    "sums in bfloat16": (fault(sum=in_sequence(bf16)), "accumulator is|(stored as|order in) bfloat16", ""), "sums in float16": (fault(sum=in_sequence(f16)), "accumulator is|(stored as|order in) float16", ""),
+    "n - 1": (number_is("n", lambda n: n - 1), r"constant \d+\.0 is \d+\.0|times the right one", "mean layer_norm"), "no eps": (number_is("eps", lambda x: 0), "constant .* is 0.0", "layer_norm"),
+    "x in bfloat16": (at_input(0, bf16), "rounded to bfloat16", ""), "result in float16": (fault(out=lambda self, y: f16(y)), "result is rounded to float16", ""),
+    "not written": (flat(last_rows_zero), "wrong element is 0.0; wrong are all from", ""), "no maximum subtracted": (None, "unshifted", "softmax"),
+}
+
+
+def measure_causes(seeds):
+    """{fault: [named, another cause, none, not seen]}"""
+    counts = {}
+    for seed in range(1, seeds + 1):
+        random = np.random.default_rng(seed)
+        for op, shapes, attributes, kernel in CAUSED:
+            inputs = [F(random.normal(0.2, 1, s)) for s in shapes]
+            for name, (steps, pattern, only) in PLANTED.items():
+                if only and op not in only.split():
+                    continue
+                given = [inputs[0] * F({"no maximum subtracted": 40, "no eps": 0.01}.get(name, 1)), *inputs[1:]]
+                actual = run(unshifted, Right(), given) if steps is None else run(kernel, steps, given)
+                verdict = check_op(actual, op, given, None, attributes)
+                if verdict.status != "FAIL":
+                    kind = 3
+                elif re.search(pattern, str(verdict)):
+                    kind = 0
+                else:
+                    kind = 1 if re.search("legal if|explained if|each (result|wrong)", str(verdict)) else 2
+                if kind in (1, 2) and seed == 1:
+                    print(f"{op}, {name}: {str(verdict).split('; ', 1)[1]}")
+                counts.setdefault(name, [0, 0, 0, 0])[kind] += 1
+    return counts
+
+
 class AnyOrder(Right):
     """A sound device: sums in an order of its own, with or without float64, exp as exp2, division as a product."""
     def __init__(self, random):
@@ -471,7 +529,13 @@ def main():
     parser.add_argument("--only", help="kernels, separated by commas")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--legal", type=int, help="judge so many results of sound attention instead")
+    parser.add_argument("--causes", type=int, help="count the causes named for planted faults, on inputs of so many seeds")
     args = parser.parse_args()
+    if args.causes:
+        counts = measure_causes(args.causes)
+        for name, row in {**counts, "all": [sum(c) for c in zip(*counts.values())]}.items():
+            print(f"{name}: {row[0]} named, {row[1]} with another cause, {row[2]} without, {row[3]} not FAIL")
+        return 0
     if args.legal:
         wrong = legal_attention(args.legal, args.seed)
         print("\n".join(wrong[:5]), f"{len(wrong)} of {args.legal} FAIL or SUSPECT", sep="\n")
