@@ -148,6 +148,14 @@ class Builder {
       if (!add_groups(made, node, order))
         add_region(made, node, *node.src()[0], order, node.reduce_arg().axes);
       made.accumulator = node.reduce_arg().accumulator;
+      const Shape& shape = node.src()[0]->shape();
+      for (std::size_t i = shape.size(); made.terms > 0 && i-- > 0;) {
+        if (shape[i].as_int() == 1) continue;
+        if (std::ranges::find(node.reduce_arg().axes, static_cast<int>(i)) ==
+            node.reduce_arg().axes.end())
+          break;
+        made.row *= shape[i].as_int();
+      }
     } else {
       for (const LazyOpPtr& s : node.src()) made.src.push_back(place[s.get()]);
     }
@@ -418,9 +426,10 @@ std::map<std::pair<int, int>, std::vector<int>> alike_nodes(const KernelProgram&
           x.addresses != y.addresses || x.rows != y.rows || x.row_size != y.row_size ||
           x.numbers != y.numbers || x.value.bits() != y.value.bits() || x.bitcast != y.bitcast ||
           x.function.function != y.function.function || x.function.or_last != y.function.or_last ||
-          x.terms != y.terms || x.accumulator != y.accumulator || x.repeats != y.repeats ||
-          x.results != y.results || x.groups || y.groups || x.kept != y.kept || x.run != y.run ||
-          x.rounds_to != y.rounds_to || x.rounds_always != y.rounds_always ||
+          x.terms != y.terms || x.row != y.row || x.accumulator != y.accumulator ||
+          x.repeats != y.repeats || x.results != y.results || x.groups || y.groups ||
+          x.kept != y.kept || x.run != y.run || x.rounds_to != y.rounds_to ||
+          x.rounds_always != y.rounds_always ||
           (passes ? c != d
                   : c.passes != d.passes || c.adds != d.adds || c.carries != d.carries ||
                         c.flips_fused != d.flips_fused))

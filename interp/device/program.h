@@ -64,6 +64,9 @@ struct ProgramNode {
   // of `region`.
   int region = -1;
   std::int64_t terms = 0;
+  // Terms that follow each other in an operand stored in row-major order: of the last axes, if
+  // these are reduced, else 1.
+  std::int64_t row = 1;
   // The axes of this region, by place, that the region of the terms begins with; its others are
   // reduced.
   std::vector<int> outer_axes;

@@ -158,8 +158,7 @@ class Envelope {
   }
 
   std::unique_ptr<LegalReducer> reducer(const ProgramNode& node) const {
-    std::unique_ptr<LegalReducer> made =
-        legal_reducer(node.op, node.dtype, node.accumulator, profile_);
+    std::unique_ptr<LegalReducer> made = legal_reducer(node, profile_);
     if (profile_.contracts && node.contraction.may_be_unrounded()) made = one_term(std::move(made));
     if (profile_.reassociates && node.op == Op::ReduceSum && is_float(node.dtype))
       made = rearranged_reducer(node, profile_, std::move(made));

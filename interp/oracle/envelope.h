@@ -115,7 +115,6 @@ class LegalReducer {
   virtual void finish(LegalBlock& out, std::int64_t at) = 0;
   virtual std::unique_ptr<LegalReducer> clone() const = 0;
 };
-std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator,
-                                            const Profile& profile);
+std::unique_ptr<LegalReducer> legal_reducer(const ProgramNode& node, const Profile& profile);
 
 }  // namespace touchstone::interp

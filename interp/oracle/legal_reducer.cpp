@@ -102,11 +102,16 @@ bool can_overflow(const Side& own, const Side& other, const SumSizes& s, double 
 template <class T>
 class LegalFloatSum : public LegalReducer {
  public:
-  LegalFloatSum(DType accumulator, const Profile& profile)
-      : accumulator_(accumulator), profile_(&profile) {
+  LegalFloatSum(const ProgramNode& node, const Profile& profile)
+      : node_(&node), accumulator_(node.accumulator), profile_(&profile) {
     // An accumulator wider than the kernel's stays within the kernel's bound.
-    if (profile.accumulator && info(*profile.accumulator).digits < info(accumulator).digits)
+    if (profile.accumulator && info(*profile.accumulator).digits < info(accumulator_).digits)
       accumulator_ = *profile.accumulator;
+    // NumPy adds a row of float16 in float32, and the sums of rows in float16.
+    if (profile.order == SumOrder::Numpy && node.rounds_to.value_or(dtype_v<T>) == DType::Float16) {
+      accumulator_ = DType::Float16;
+      replayed_ = std::is_same_v<T, float16>;
+    }
     narrows_ = info(accumulator_).digits < info(dtype_v<T>).digits ||
                info(accumulator_).min_exponent > info(dtype_v<T>).min_exponent;
   }
@@ -167,7 +172,7 @@ class LegalFloatSum : public LegalReducer {
     auto terms = std::move(terms_);
     room.clear();
     terms.clear();
-    *this = LegalFloatSum(accumulator_, *profile_);
+    *this = LegalFloatSum(*node_, *profile_);
     running_ = std::move(room);
     terms_ = std::move(terms);
   }
@@ -330,21 +335,27 @@ class LegalFloatSum : public LegalReducer {
     return sum;
   }
 
+  // NumPy adds the sums of parts of rows in turn, each rounded to A; here by Wide.
+  template <class A, class Wide>
+  double rows(bool high) const {
+    const auto row = static_cast<std::size_t>(node_->row);
+    double sum = 0;
+    for (std::size_t i = 0, count = 0; i < terms_.size(); i += count) {
+      count = std::min(row - i % row, kNumpyBuffer);
+      sum = convert<double>(
+          convert<A>(scalar::add(convert<Wide>(sum), convert<Wide>(tree<Wide>(high, i, count)))));
+    }
+    return sum;
+  }
+
   // The running sums of Lanes in any order; those of other orders folded.
   template <class A>
   std::pair<double, double> replayed() const {
-    if (is_tree()) {
-      const std::size_t n = terms_.size(),
-                        most = profile_->order == SumOrder::Numpy ? kNumpyBuffer : n;
-      const auto end = [&](bool high) {
-        double sum = tree<A>(high, 0, std::min(n, most));
-        for (std::size_t i = most; i < n; i += most)
-          sum = convert<double>(
-              scalar::add(convert<A>(sum), convert<A>(tree<A>(high, i, std::min(n - i, most)))));
-        return sum;
-      };
-      return {end(false), end(true)};
-    }
+    constexpr bool kHalf = std::is_same_v<A, float16> && std::is_same_v<T, float16>;
+    using Wide = std::conditional_t<kHalf, float, A>;
+    if (profile_->order == SumOrder::Halves)
+      return {tree<A>(false, 0, terms_.size()), tree<A>(true, 0, terms_.size())};
+    if (is_tree()) return {rows<A, Wide>(false), rows<A, Wide>(true)};
     if (profile_->order != SumOrder::Lanes) {
       const auto folded = [&](auto end) {
         std::vector<double> sums;
@@ -509,7 +520,8 @@ class LegalFloatSum : public LegalReducer {
                      static_cast<std::uint64_t>(std::max<std::int64_t>(runs, 1) - 1))) +
                  profile_->block - 1;
     if (profile_->order == SumOrder::Numpy)
-      declared += (total_ - 1) / static_cast<std::int64_t>(kNumpyBuffer);
+      declared +=
+          total_ / node_->row * (1 + (node_->row - 1) / static_cast<std::int64_t>(kNumpyBuffer));
     if (profile_->order == SumOrder::Lanes) declared = runs - 1 + profile_->block - 1;
     if (profile_->order == SumOrder::Folded)
       declared = runs + std::countr_zero(static_cast<std::uint64_t>(profile_->block)) - 1;
@@ -566,6 +578,7 @@ class LegalFloatSum : public LegalReducer {
     T low, high;
     bool unrounded;
   };
+  const ProgramNode* node_;
   DType accumulator_;
   const Profile* profile_;
   bool narrows_ = false;    // the accumulator rounds terms
@@ -676,14 +689,14 @@ class LegalMaximum : public LegalReducer {
 
 }  // namespace
 
-std::unique_ptr<LegalReducer> legal_reducer(Op op, DType dtype, DType accumulator,
-                                            const Profile& profile) {
-  return with_storage(dtype, [&]<class T>(std::type_identity<T>) -> std::unique_ptr<LegalReducer> {
-    if (op == Op::ReduceMax) return std::make_unique<LegalMaximum<T>>(profile);
+std::unique_ptr<LegalReducer> legal_reducer(const ProgramNode& node, const Profile& profile) {
+  using Made = std::unique_ptr<LegalReducer>;
+  return with_storage(node.dtype, [&]<class T>(std::type_identity<T>) -> Made {
+    if (node.op == Op::ReduceMax) return std::make_unique<LegalMaximum<T>>(profile);
     if constexpr (is_float_storage<T>)
-      return std::make_unique<LegalFloatSum<T>>(accumulator, profile);
+      return std::make_unique<LegalFloatSum<T>>(node, profile);
     else
-      return std::make_unique<LegalIntegerSum<T>>(accumulator);
+      return std::make_unique<LegalIntegerSum<T>>(node.accumulator);
   });
 }
 

@@ -44,7 +44,7 @@ enum class SumOrder : std::uint8_t {
   Pairwise,  // a balanced tree over runs of `block` terms, each in any order
   Lanes,     // `block` running sums, each over every block-th term, combined in any order
   Halves,    // recursively, the lower half first, down to `block` terms in order: one legal result
-  Numpy,     // NumPy's, along contiguous terms: halves, down to 128 terms in 8 lanes; likewise
+  Numpy,     // NumPy's, by rows of the last axes: halves, down to 128 terms in 8 lanes; likewise
   Folded,    // lanes, each in order, then halved: the upper half is added to the lower
   Sequential,  // first to last: one legal result
   Exact,       // exact, rounded once, like the reference: one legal result

@@ -4,11 +4,15 @@
 
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numbers>
 #include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,6 +21,7 @@
 #include "../support/traced_draws.h"
 #include "kernels.h"
 #include "touchstone/base/error.h"
+#include "touchstone/interp/oracle/legal_value.h"
 #include "touchstone/interp/oracle/verdict.h"
 
 namespace touchstone {
@@ -537,6 +542,90 @@ TEST(Profile, CutOperandsAreIllegalWhereNotDeclared) {
                                       test::buffer<float>({3, 1})};
   EXPECT_EQ(judged<float>(Profile::named("cuda"), kernel, inputs, {3}), Outcome::Fail);
   EXPECT_EQ(judged<float>(Profile::named("tensorcore"), kernel, inputs, {3}), Outcome::Pass);
+}
+
+// NumPy's sum of terms in rows: each row of float16 in float32, 8,192 terms at a time; a row by
+// halves that are multiples of 8, down to 128 terms in 8 lanes.
+template <class T>
+T numpys_sum(std::span<const T> terms, std::size_t row) {
+  using W = std::conditional_t<std::is_same_v<T, double>, double, float>;
+  std::vector<W> wide;
+  for (const T x : terms) wide.push_back(convert<W>(x));
+  const std::function<W(std::span<const W>)> pairwise = [&](std::span<const W> v) {
+    const std::size_t half = v.size() / 2 - v.size() / 2 % 8;
+    if (v.size() > 128) return pairwise(v.first(half)) + pairwise(v.subspan(half));
+    W sum = 0;
+    const std::size_t whole = v.size() / 8 * 8;
+    if (whole > 0) {
+      std::array<W, 8> r{};
+      for (std::size_t i = 0; i < whole; ++i) r[i % 8] += v[i];
+      sum = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+    }
+    for (std::size_t i = whole; i < v.size(); ++i) sum += v[i];
+    return sum;
+  };
+  T sum{};
+  for (std::size_t i = 0; i < wide.size(); i += row)
+    for (std::size_t j = 0; j < row; j += 8192)
+      sum = convert<T>(convert<W>(sum) + pairwise(std::span<const W>(wide).subspan(
+                                             i + j, std::min<std::size_t>(8192, row - j))));
+  return sum;
+}
+
+template <class T>
+void replays_numpys_order() {
+  const Profile profile = Profile::from_json(R"({"sum": "numpy"})");
+  struct Case {
+    std::vector<std::int64_t> shape;
+    std::vector<int> axes;
+    std::size_t row;
+  };
+  test::TracedDraws random(17);
+  for (const Case& c : std::vector<Case>{{{3, 7}, {1}, 7},
+                                         {{3, 128}, {1}, 128},
+                                         {{3, 1001}, {1}, 1001},
+                                         {{2, 8193}, {1}, 8193},
+                                         {{1, 20'000}, {1}, 20'000},
+                                         {{300, 3}, {0}, 1},
+                                         {{300, 1}, {0}, 300},
+                                         {{40, 2, 130}, {0, 2}, 130},
+                                         {{40, 2, 130}, {1, 2}, 260},
+                                         {{3, 2, 9000}, {0, 2}, 9000},
+                                         {{20, 30, 2}, {0, 1}, 1},
+                                         {{30, 2, 5, 1, 9}, {0, 2, 4}, 45}}) {
+    std::int64_t size = 1;
+    for (const std::int64_t n : c.shape) size *= n;
+    std::vector<T> x;
+    for (std::int64_t i = 0; i < size; ++i) x.push_back(convert<T>(random.normal<double>()));
+    const LazyOpPtr value = LazyOp::reduce(
+        Op::ReduceSum,
+        LazyOp::load(1, dtype_v<T>, ShapeTracker::contiguous({c.shape.begin(), c.shape.end()})),
+        c.axes);
+    std::map<std::vector<std::int64_t>, std::vector<T>> terms;  // by the place of their sum
+    for (std::int64_t i = 0; i < size; ++i) {
+      std::vector<std::int64_t> at(c.shape.size());
+      for (std::size_t k = c.shape.size(), rest = static_cast<std::size_t>(i); k-- > 0;) {
+        at[k] = static_cast<std::int64_t>(rest) % c.shape[k];
+        rest /= static_cast<std::size_t>(c.shape[k]);
+      }
+      for (const int axis : c.axes) at[static_cast<std::size_t>(axis)] = 0;
+      terms[at].push_back(x[static_cast<std::size_t>(i)]);
+    }
+    std::vector<T> sums;
+    for (const auto& [at, v] : terms) sums.push_back(numpys_sum<T>(v, c.row));
+    EXPECT_EQ(judged<T>(profile, value, {test::buffer(x)}, sums), Outcome::Pass);
+    for (const int by : {1, -1}) {
+      std::vector<T> off = sums;
+      off.back() = interp::from_order_key<T>(interp::order_key(off.back()) + by);
+      EXPECT_EQ(judged<T>(profile, value, {test::buffer(x)}, off), Outcome::Fail);
+    }
+  }
+}
+
+TEST(Profile, NumpysSumsAreReplayedAlongAllAxes) {
+  replays_numpys_order<float>();
+  replays_numpys_order<double>();
+  replays_numpys_order<float16>();
 }
 
 }  // namespace
