@@ -107,10 +107,10 @@ class Evaluator {
     std::vector<AddressRun> runs;
   };
   struct NodeState {
-    Block block;  // of runs [first, first + count) of the node's equal elements
+    Block block;  // an element for each run of equal elements, of runs [first, first + count)
     std::int64_t first = -1, count = 0;
     std::vector<std::pair<std::size_t, std::size_t>> alike;  // region and node
-    Block spread;  // the same as runs [spread_first, ...) of `spread_run` elements
+    Block spread;  // an element for each shorter run of `spread_run` elements, from spread_first on
     std::int64_t spread_run = 0, spread_first = 0;
     Kept kept;
     Block values;                                             // of Groups: one row's terms
@@ -123,7 +123,8 @@ class Evaluator {
     Interrupt::poll();
     const Region& region = program_.regions[static_cast<std::size_t>(region_id)];
     std::vector<NodeState>& states = states_[static_cast<std::size_t>(region_id)];
-    // The operand's block as `count` runs of `run` elements, from run `at` on.
+    // The operand's elements for n runs of a user, from run `at` on, each of `run` equal elements:
+    // its own runs are as long or longer.
     const auto operand = [&](int i, std::int64_t run, std::int64_t at, std::int64_t n) {
       NodeState& state = states[static_cast<std::size_t>(i)];
       const std::int64_t ratio = region.nodes[static_cast<std::size_t>(i)].run / run;
@@ -137,18 +138,20 @@ class Evaluator {
         }
       return &std::as_const(state.block);
     };
-    struct Elements {  // of a node, by runs
+    struct EqualRuns {  // runs [at, at + n) of `run` equal elements
       std::int64_t run, at, n;
     };
-    const auto elements_of = [&](std::size_t i) {
+    // Those that have the elements [first, first + count).
+    const auto runs_in_node = [&](std::size_t i) {
       const std::int64_t run = kSpreads ? region.nodes[i].run : 1, at = first / run;
-      return Elements{run, at, (first + count - 1) / run - at + 1};
+      return EqualRuns{run, at, (first + count - 1) / run - at + 1};
     };
+    // 1 for nodes to compute: their block holds other elements, and a user needs them.
     std::vector<std::uint8_t> open(region.nodes.size(), kSpreads ? 0 : 1);
     open.back() = 1;
     for (std::size_t i = open.size(); kSpreads && i-- > 0;) {
       if (open[i] == 0) continue;
-      const auto [run, at, n] = elements_of(i);
+      const auto [run, at, n] = runs_in_node(i);
       NodeState& state = states[i];
       const auto holds = [&](const NodeState& x) { return x.first == at && x.count == n; };
       for (std::size_t k = 0; k < state.alike.size() && !holds(state); ++k) {
@@ -168,10 +171,10 @@ class Evaluator {
       if (open[i] == 0) continue;
       const ProgramNode& node = region.nodes[i];
       NodeState& state = states[i];
-      const auto [run, at, n] = elements_of(i);
+      const auto [run, at, n] = runs_in_node(i);
       state.first = -1;
       state.spread_run = 0;
-      // The runs of addresses of one element of each run of the node's.
+      // The addresses of one element of each run, as strided runs.
       const auto runs_of = [&, each = run, begin = at, end = at + n](const Addresses& all,
                                                                      std::vector<AddressRun>& out) {
         if (each == 1) return all.runs(first, count, out);

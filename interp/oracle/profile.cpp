@@ -242,10 +242,8 @@ constexpr std::int64_t kMostFolded = 1 << 16;
 
 void read_sum(Profile& p, const Json& value) {
   constexpr const char* kWanted =
-      "\"any\", \"sequential\", \"exact\", \"numpy\", {\"pairwise\": terms per run}, {\"halves\": "
-      "terms "
-      "per run}, {\"lanes\": count} or "
-      "{\"folded\": a power of 2}";
+      "\"any\", \"sequential\", \"exact\", \"numpy\", {\"pairwise\": terms per run}, "
+      "{\"halves\": terms per run}, {\"lanes\": count} or {\"folded\": a power of 2}";
   const bool object = value.is_object() && value.size() == 1;
   for (const auto& [name, order, has_block] : kSums) {
     if (has_block ? !object || !value.contains(name) : value != name) continue;

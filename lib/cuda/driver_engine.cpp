@@ -154,7 +154,7 @@ class DriverEngine final : public Engine {
                                          1, static_cast<unsigned>(launch.threads), 1, 1, 0, nullptr,
                                          places.data(), nullptr))
       gpu_->failed(launch.kernel, result, "cuLaunchKernel");
-    if (const int result = launch.joined ? 0 : driver.wait(nullptr))
+    if (const int result = driver.wait(nullptr))
       gpu_->failed(launch.kernel, result, "cuStreamSynchronize");
   }
 

@@ -30,9 +30,8 @@ struct Launch {
   std::span<const std::int64_t> variables;
   std::int64_t blocks = 1;
   int threads = 1;
-  bool waits = false;   // threads wait for each other
-  int warp = 32;        // threads that can synchronize as a warp
-  bool joined = false;  // another launch follows directly
+  bool waits = false;  // threads wait for each other
+  int warp = 32;       // threads that can synchronize as a warp
 };
 
 /// Runs grids on a GPU or in this process. Initialized by the first call.
@@ -43,8 +42,8 @@ class Engine {
   virtual std::unique_ptr<Allocator> allocator() = 0;
   /// Throws SystemError if compilation fails or there is no driver.
   virtual std::shared_ptr<KernelModule> build(const std::string& source) = 0;
-  /// Returns when everything is done, unless `joined`. Throws SystemError that names the kernel:
-  /// DeviceLost (base/device_lost.h) if nothing more can be launched.
+  /// Returns when everything is done. Throws SystemError that names the kernel: DeviceLost
+  /// (base/device_lost.h) if nothing more can be launched.
   virtual void launch(KernelModule& program, const Launch& launch) = 0;
   virtual void copy(void* to, const void* from, std::size_t bytes) = 0;
 };

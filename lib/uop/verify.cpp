@@ -88,6 +88,7 @@ class Verifier {
       case StepKind::Prefetch:
         operands(2, 2);
         require(kind(src(0)) == StepKind::DefineGlobal, "the first operand must be a buffer");
+        require(arg<int>() == 2 || arg<int>() == 3, "the level of caches must be 2 or 3");
         return index_operand(1);
       case StepKind::Load:
       case StepKind::Store: return check_memory();
