@@ -62,6 +62,8 @@ class KernelDraw {
     constexpr std::int64_t kSizes[] = {2, 1, 3, 4, 5, 7, 2, 3, 4, 6, 8, 0};
     Sizes shape(chooser_.below(5));
     for (std::int64_t& size : shape) size = kSizes[chooser_.below(12)];
+    // Sometimes a last axis as long as runs that are computed at once.
+    if (!shape.empty() && chooser_.chance(1, 16)) shape.back() = chooser_.between(15, 33);
     // Sometimes more elements than an interpreter or compiler handles in one chunk.
     if (chooser_.chance(1, 64)) {
       shape = {chooser_.between(2, 70), chooser_.between(60, 140)};
@@ -223,20 +225,34 @@ class KernelDraw {
     return table[static_cast<std::size_t>(dtype)];
   }
 
+  // The shape with axes of one element from the last axis on, so that what has it repeats along
+  // them.
+  Sizes without_last(Sizes shape) {
+    for (std::size_t left = 1 + chooser_.below(shape.size()), i = shape.size(); left > 0; --left)
+      shape[--i] = 1;
+    return shape;
+  }
+
   // A buffer gathered at positions inside its first axis, at its ends and outside.
   LazyOpPtr gather(std::vector<LazyOpPtr>& pool, const Sizes& shape) {
-    LazyOpPtr at = operand(pool, shape, DType::Int64);
+    const bool repeats = symbols_.empty() && product(shape) > 1 && chooser_.chance(1, 2);
+    const Sizes part = repeats ? without_last(shape) : shape;
+    if (repeats) buffers_.push_back(DType::Int64);
+    LazyOpPtr at = repeats ? LazyOp::load(static_cast<int>(buffers_.size()), DType::Int64,
+                                          view(part).expand(to_shape(shape)))
+                           : operand(pool, shape, DType::Int64);
     const std::int64_t rows = chooser_.between(0, 6);
     const ShapeTracker all = ShapeTracker().reshape(Shape(shape.size(), 1)).expand(at->shape());
     if (rows > 0 && chooser_.chance(1, 2))
       at = LazyOp::binary(Op::Mod, at,
                           LazyOp::constant(Scalar::of(rows + chooser_.between(0, 1)), all));
-    Sizes sizes = shape;
+    Sizes sizes = part;
     sizes.insert(sizes.begin(), rows);
     Shape table = at->shape();
     table.insert(table.begin(), rows);
-    const ShapeTracker st =
-        table == to_shape(sizes) ? draw_view(chooser_, sizes) : ShapeTracker::contiguous(table);
+    const ShapeTracker st = repeats                    ? draw_view(chooser_, sizes).expand(table)
+                            : table == to_shape(sizes) ? draw_view(chooser_, sizes)
+                                                       : ShapeTracker::contiguous(table);
     buffers_.push_back(chooser_.pick(dtypes_));
     std::optional<ShapeTracker> checked;
     if (checks_ == Checks::Drawn && chooser_.chance(1, 3))
@@ -249,7 +265,7 @@ class KernelDraw {
   }
 
   LazyOpPtr grow(std::vector<LazyOpPtr>& pool, const Sizes& shape) {
-    if (chooser_.chance(1, 16)) return gather(pool, shape);
+    if (chooser_.chance(1, 10)) return gather(pool, shape);
     const LazyOpPtr a = chooser_.chance(1, 4) ? chooser_.pick(pool) : pool.back();
     const Op op = chooser_.pick(ops_of(a->dtype()));
     if (op == Op::Cast) return cast(a);
