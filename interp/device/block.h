@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <Eigen/Core>
 
@@ -39,6 +40,21 @@ using ConstArrayMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
 /// to other memory. Reused between runs: resize keeps the memory.
 class Block {
  public:
+  Block() = default;
+  Block(const Block& other) { *this = other; }
+  Block(Block&&) = default;
+  ~Block() = default;
+  Block& operator=(Block&&) = default;
+  // Eigen would copy bytes one by one.
+  Block& operator=(const Block& other) {
+    if (this == &other) return *this;
+    resize(other.dtype_, other.count_);
+    foreign_ = other.foreign_;
+    if (foreign_ == nullptr && count_ > 0)
+      std::memcpy(data(), other.data(), static_cast<std::size_t>(count_) * itemsize(dtype_));
+    return *this;
+  }
+
   void resize(DType dtype, std::int64_t count) {
     foreign_ = nullptr;
     dtype_ = dtype;

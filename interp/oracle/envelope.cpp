@@ -145,7 +145,7 @@ class Envelope {
     } else {
       const bool narrowed = apply_interval_rows(node, profile_, operands, out, done_, form_);
       if (node.op == Op::Function)
-        apply_legal_function(node, profile_, operands, out);
+        apply_legal_function(node, profile_, operands, done_, out);
       else if (node.op == Op::Cast)
         apply_legal_cast(node, profile_, *operands[0], done_, out);
       else
@@ -209,7 +209,13 @@ class Envelope {
 
   void copy(const Block& from, Block& out, std::int64_t at) const {
     with_storage(out.dtype(), [&]<class T>(std::type_identity<T>) {
-      for (std::int64_t i = 0; i < from.count(); ++i) out.set<T>(at + i, from.get<T>(i));
+      if (from.determined) {
+        for (std::int64_t i = 0; i < from.count(); ++i) out.set<T>(at + i, from.get<T>(i));
+        return;
+      }
+      std::copy_n(from.lo.begin<T>(), from.count(), out.lo.begin<T>() + at);
+      std::copy_n(from.hi.begin<T>(), from.count(), out.hi.begin<T>() + at);
+      std::copy_n(from.flags.data(), from.count(), out.flags.data() + at);
     });
     if (!from.unrounded() && !out.unrounded()) return;
     out.inexact.resize(static_cast<std::size_t>(out.count()));

@@ -4,6 +4,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "touchstone/interp/device/exp_rows.h"
 #include "touchstone/interp/oracle/excess.h"
 #include "touchstone/interp/oracle/legal_rows.h"
 #include "touchstone/interp/oracle/radius.h"
@@ -15,8 +16,6 @@
 
 namespace touchstone::interp {
 namespace {
-
-constexpr std::int64_t kRow = 256;
 
 template <class T>
 using Key = std::conditional_t<sizeof(T) == 4, std::int32_t, std::int64_t>;
@@ -48,8 +47,10 @@ struct RowRules {
   const ProgramNode& node;
   bool unrounded = false;  // the result may be an unrounded product
   bool alike = false;      // zeros of either sign
-  int ulp = 0;             // the error of DIV
-  bool rounds = false;     // also, or always, to float32
+  int ulp = 0;             // the error of DIV, or of exp in units of its type
+  double float_ulp = 0;    // of exp of doubles in units of float32
+  FunctionError exp2 = {};
+  bool rounds = false;  // also, or always, to float32
   bool by_radius = false, keeps = false;
 };
 
@@ -189,6 +190,90 @@ void divide(const RowRules& rules, const Ends<T>& a, const Ends<T>& b, N n, Ends
   check_finite(out, n, ok);
 }
 
+bool is_power(const ProgramNode& node) {
+  return node.op == Op::Exp2 ||
+         (node.op == Op::Function && node.function.function == NamedFunction::Exp);
+}
+
+// 2^x or exp(x) of each end, rounded.
+template <class T, class N>
+void powers(bool two, const Ends<T>& a, bool points, N n, Ends<T>& out, Key<T>* ok) {
+  std::int64_t sure[kRow];
+  std::fill_n(sure, kRow, std::int64_t{-1});
+  const auto power = two ? exp2_row : exp_row;
+  const auto at = [&](const T* x, T* y) {
+    if constexpr (std::is_same_v<T, double>) {
+      power(x, n, y, sure);
+    } else {
+      double from[kRow], to[kRow];
+      for (std::int64_t i = 0; i < n; ++i) from[i] = x[i];
+      power(from, n, to, sure);
+      for (std::int64_t i = 0; i < n; ++i) {  // either neighbour of a double rounds alike
+        y[i] = static_cast<T>(to[i] * (1 - 0x1p-52));
+        const T most = static_cast<T>(to[i] * (1 + 0x1p-52));
+        sure[i] &= -static_cast<std::int64_t>(y[i] == most);
+      }
+    }
+  };
+  at(a.lo, out.lo);
+  if (points)
+    std::copy_n(out.lo, std::int64_t{n}, out.hi);
+  else
+    at(a.hi, out.hi);
+  for (std::int64_t i = 0; i < n; ++i) ok[i] &= static_cast<Key<T>>(sure[i]);
+}
+
+// The results of exp as `function` of legal_function.h has them: only exp(0) is exact.
+template <class T, class N>
+void widen_exp(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
+  Key<T> errs[kRow];
+  for (std::int64_t i = 0; i < n; ++i)
+    errs[i] = 1 - (Key<T>{a.lo[i] == 0} & Key<T>{key_of(a.lo[i]) == key_of(a.hi[i])});
+  if constexpr (std::is_same_v<T, double>) {
+    constexpr std::int64_t kLeast = 1023 + info(DType::Float32).min_exponent;
+    constexpr int kDigits = info(DType::Float32).digits;
+    for (std::int64_t i = 0; rules.float_ulp > 0 && i < n; ++i) {
+      const auto unit = [](double v) {
+        const std::int64_t exponent = std::bit_cast<std::int64_t>(v) >> 52;  // v > 0
+        return std::bit_cast<double>(((exponent < kLeast ? kLeast : exponent) + 1 - kDigits) << 52);
+      };
+      const double error = rules.float_ulp * static_cast<double>(errs[i]);
+      const double low = error * unit(out.lo[i]), high = error * unit(out.hi[i]);
+      const double least = out.lo[i] - low, other = out.hi[i] - high;
+      const double most = out.hi[i] + high, another = out.lo[i] + low;
+      out.lo[i] = least < other ? least : other;
+      out.hi[i] = most > another ? most : another;
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) errs[i] *= rules.ulp;
+  widen(out, errs, n);
+  for (std::int64_t i = 0; i < n; ++i) out.lo[i] = out.lo[i] < 0 ? T{} : out.lo[i];
+}
+
+// Those of EXP2, as `exp2` of legal.h.
+template <class T, class N>
+void widen_exp2(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
+  const auto by = [&](T x) {
+    return static_cast<Key<T>>(
+        std::ceil(rules.exp2.ulp + rules.exp2.ulp_per_x * std::abs(static_cast<double>(x))));
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    out.lo[i] = number_of<T>(key_of(out.lo[i]) - by(a.lo[i]));
+    out.hi[i] = number_of<T>(key_of(out.hi[i]) + by(a.hi[i]));
+    out.lo[i] = out.lo[i] > 0 ? out.lo[i] : T{};
+  }
+}
+
+// The results of either; of two signs they may be apart.
+template <class T, class N>
+void unite(const Ends<T>& a, N n, Ends<T>& out, Key<T>* ok) {
+  for (std::int64_t i = 0; i < n; ++i) {
+    ok[i] &= -static_cast<Key<T>>(a.lo[i] >= 0);
+    out.lo[i] = number_of<T>(std::min(key_of(a.lo[i]), key_of(out.lo[i])));
+    out.hi[i] = number_of<T>(std::max(key_of(a.hi[i]), key_of(out.hi[i])));
+  }
+}
+
 template <class T, class N>
 void maximum(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out) {
   for (std::int64_t i = 0; i < n; ++i) {
@@ -197,19 +282,26 @@ void maximum(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out) {
   }
 }
 
-// Extends the results by those rounded to float32, as excess.h does.
+// Extends the results by those rounded to float32 with errors of `by` units, as excess.h does.
 template <class N>
-void round_to_float(const RowRules& rules, N n, Ends<double>& out, std::int64_t* ok) {
+void round_to_float(const RowRules& rules, const std::int32_t* by, N n, Ends<double>& out,
+                    std::int64_t* ok) {
   Ends<float> row;
-  std::int32_t by[kRow] = {};
-  for (std::int64_t i = 0; i < n; ++i) {
-    row.lo[i] = static_cast<float>(out.lo[i]);
-    row.hi[i] = static_cast<float>(out.hi[i]);
+  if (is_power(rules.node)) {  // rounded twice; exp's 0 is one from below 0
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (rules.node.op != Op::Exp2) out.lo[i] = out.lo[i] == 0 ? -0.0 : out.lo[i];
+      row.lo[i] = static_cast<float>(number_of<double>(key_of(out.lo[i]) - 1));
+      row.hi[i] = static_cast<float>(number_of<double>(key_of(out.hi[i]) + 1));
+    }
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) {
+      row.lo[i] = static_cast<float>(out.lo[i]);
+      row.hi[i] = static_cast<float>(out.hi[i]);
+    }
   }
-  if (rules.ulp > 0) {
-    for (std::int64_t i = 0; i < n; ++i) by[i] = is_zero(out, i) != 0 ? 0 : rules.ulp;
-    widen(row, by, n);
-  }
+  if (rules.node.op == Op::Exp2 || rules.ulp > 0) widen(row, by, n);
+  for (std::int64_t i = 0; rules.node.op == Op::Exp2 && i < n; ++i)
+    row.lo[i] = row.lo[i] > 0 ? row.lo[i] : 0.0F;
   for (std::int64_t i = 0; i < n; ++i) {
     const double lo = row.lo[i], hi = row.hi[i];
     ok[i] &= is_finite(lo) & is_finite(hi);
@@ -383,7 +475,17 @@ void row(const RowRules& rules, std::span<const LegalBlock* const> operands, std
     TOUCHSTONE_CASES_FUNCTION:
     TOUCHSTONE_CASES_COMPARISON:
     TOUCHSTONE_CASES_BEYOND_BINARY:
-      maximum(a, b, n, c);
+      if (!is_power(node)) {
+        maximum(a, b, n, c);
+        break;
+      }
+      powers(node.op == Op::Exp2, a, operands[0]->determined, n, c, ok);
+      if (node.op == Op::Exp2)
+        widen_exp2(rules, a, n, c);
+      else
+        widen_exp(rules, a, n, c);
+      check_finite(c, n, ok);
+      if (node.function.or_last) unite(b, n, c, ok);
       break;
   }
   if (rules.alike && node.op != Op::Neg)
@@ -392,7 +494,22 @@ void row(const RowRules& rules, std::span<const LegalBlock* const> operands, std
       c.hi[i] = c.hi[i] == 0 ? T{} : c.hi[i];
     }
   if constexpr (std::is_same_v<T, double>)
-    if (rules.rounds) round_to_float(rules, n, c, ok);
+    if (rules.rounds) {
+      std::int32_t by[kRow] = {};
+      if (node.op == Op::Exp2) {
+        BallRow x;
+        read_balls<T>(rules, 0, *operands[0], first, n, x, ok);
+        for (std::int64_t i = 0; i < n; ++i) {
+          constexpr double kMost = 4.0 * info(DType::Float32).max_exponent;
+          const double most = (std::abs(x.value[i]) + x.radius[i]) * (1 + 0x1p-52);
+          by[i] = static_cast<std::int32_t>(
+              std::ceil(rules.exp2.ulp + rules.exp2.ulp_per_x * (most < kMost ? most : kMost)));
+        }
+      } else if (node.op == Op::Div) {
+        for (std::int64_t i = 0; i < n; ++i) by[i] = is_zero(c, i) != 0 ? 0 : rules.ulp;
+      }
+      round_to_float(rules, by, n, c, ok);
+    }
   if (rules.by_radius) {
     check_finite(c, n, ok);
     narrow_by_radius(rules, operands, first, n, c, rules.keeps ? out.balls.data() + first : nullptr,
@@ -451,6 +568,17 @@ bool has_rules(const Profile& profile, std::span<const LegalBlock* const> operan
   if (c.flips_fused || (profile.contracts && doubles_unrounded(node))) return false;
   if (rules.rounds && (node.dtype != DType::Float64 || node.rounds_to != DType::Float32))
     return false;
+  if (is_power(node)) {
+    const bool two = node.op == Op::Exp2;
+    const FunctionError& error = two ? profile.exp2 : profile.error_of(NamedFunction::Exp);
+    if (reads || rules.unrounded || form == Form::Radius || error.ulp > kMostUlp ||
+        (two ? error.ulp_per_x > kMostUlp / 1024 : error.ulp_per_x != 0))
+      return false;
+    rules.exp2 = error;
+    rules.float_ulp = rules.rounds ? error.ulp : 0;
+    rules.ulp = rules.rounds ? 0 : static_cast<int>(std::ceil(error.ulp));
+    return true;
+  }
   switch (node.op) {
     case Op::Mul:
       if (c.passes != 0 || (c.is_summed && profile.product_digits != 0)) return false;
@@ -495,8 +623,13 @@ bool apply_interval_rows(const ProgramNode& node, const Profile& profile,
   if (!has_rules(profile, operands, form, rules)) return false;
   done.resize(static_cast<std::size_t>(out.count()));
   const bool by_radius = needs_radius(node, profile, operands, form);
+  // The interval of a quotient or an EXP2 of intervals lies within its radius form: both bound the
+  // same steps, and a radius has errors relative to the largest magnitude.
+  const bool within =
+      (node.op == Op::Div || node.op == Op::Exp2) && !rules.unrounded &&
+      std::ranges::all_of(operands, [](const LegalBlock* b) { return b->balls.empty(); });
   rules.by_radius =
-      by_radius && !excess_type(profile, node.dtype) &&
+      by_radius && !within && !excess_type(profile, node.dtype) &&
       (node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul || node.op == Op::Div);
   rules.keeps = rules.by_radius && rules.unrounded;
   if (rules.keeps) out.balls.resize(done.size());
@@ -504,7 +637,7 @@ bool apply_interval_rows(const ProgramNode& node, const Profile& profile,
     run_fastest<float>(rules, operands, out, done.data());
   else
     run_fastest<double>(rules, operands, out, done.data());
-  return rules.by_radius || !by_radius;
+  return rules.by_radius || !by_radius || (within && !excess_type(profile, node.dtype));
 }
 
 }  // namespace touchstone::interp

@@ -63,9 +63,9 @@ class Allowance {
 };
 
 template <class T, class R, class F>
-void map1(const Allowance<T>& allow, const LegalBlock& a, LegalBlock& out, F f) {
-  for (std::int64_t i = 0; i < out.count(); ++i)
-    out.set<R>(i, allow.result(f(allow.operand(a.get<T>(i)))));
+void map1(const Allowance<T>& allow, const LegalBlock& a, LegalBlock& out, const Done& done, F f) {
+  each_open(out, done,
+            [&](std::int64_t i) { out.set<R>(i, allow.result(f(allow.operand(a.get<T>(i))))); });
 }
 
 template <class T, class R, class F>
@@ -169,7 +169,8 @@ void maximum(const ProgramNode& node, const Allowance<T>& allow, const LegalBloc
 
 // Float functions, each with the error that the profile declares.
 template <class T>
-void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, LegalBlock& out) {
+void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, const Done& done,
+                    LegalBlock& out) {
   const Profile& p = allow.profile();
   const auto exact_at_special = [&](auto f, const FunctionError& error) {
     return [&allow, f, &error](const Legal<T>& a) {
@@ -178,10 +179,12 @@ void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, Lega
     };
   };
   switch (op) {
-    case Op::Sqrt: return map1<T, T>(allow, in, out, exact_at_special(legal::sqrt<T>, p.sqrt));
-    case Op::Recip: return map1<T, T>(allow, in, out, exact_at_special(legal::recip<T>, p.recip));
+    case Op::Sqrt:
+      return map1<T, T>(allow, in, out, done, exact_at_special(legal::sqrt<T>, p.sqrt));
+    case Op::Recip:
+      return map1<T, T>(allow, in, out, done, exact_at_special(legal::recip<T>, p.recip));
     case Op::Exp2:
-      return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
+      return map1<T, T>(allow, in, out, done, [&](const Legal<T>& a) {
         // Far beyond the range the result is 0 or infinity: clamp the argument's magnitude for the
         // error.
         const auto ulp_at = [&](const T& x) {
@@ -191,11 +194,11 @@ void apply_function(Op op, const Allowance<T>& allow, const LegalBlock& in, Lega
         return legal::exp2(a, ulp_at(a.lo), ulp_at(a.hi));
       });
     case Op::Log2:
-      return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
+      return map1<T, T>(allow, in, out, done, [&](const Legal<T>& a) {
         return legal::log2(a, allow.ulp(p.log2, allow.magnitude(a)));
       });
     case Op::Sin:
-      return map1<T, T>(allow, in, out, [&](const Legal<T>& a) {
+      return map1<T, T>(allow, in, out, done, [&](const Legal<T>& a) {
         return legal::sin(a, allow.ulp(p.sin, allow.magnitude(a)), p.sin_absolute, p.sin_domain);
       });
     TOUCHSTONE_CASES_ARITHMETIC:
@@ -244,7 +247,7 @@ void apply_typed(const ProgramNode& node, const Profile& profile,
     if (node.op == Op::Mod) return map2<T, T>(allow, *in[0], *in[1], out, {}, legal::mod<T>);
   }
   if constexpr (is_float_storage<T>) {
-    return apply_function<T>(node.op, allow, *in[0], out);
+    return apply_function<T>(node.op, allow, *in[0], done, out);
   } else {
     if (node.op == Op::Xor) return map2<T, T>(allow, *in[0], *in[1], out, {}, legal::xor_<T>);
     throw AstError(fmt::format("{} has no legal form for {}", name(node.op), name(dtype_v<T>)));
@@ -352,7 +355,8 @@ void apply_legal_cast(const ProgramNode& node, const Profile& profile, const Leg
 }
 
 void apply_legal_function(const ProgramNode& node, const Profile& profile,
-                          std::span<const LegalBlock* const> in, LegalBlock& out) {
+                          std::span<const LegalBlock* const> in, const Done& done,
+                          LegalBlock& out) {
   const FunctionArg& arg = node.function;
   const FunctionError& error = profile.error_of(arg.function);
   const auto two = static_cast<std::size_t>(info(arg.function).arity - 1);
@@ -360,7 +364,7 @@ void apply_legal_function(const ProgramNode& node, const Profile& profile,
   with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
     if constexpr (is_float_storage<T>) {
       const Allowance<T> allow(profile);
-      for (std::int64_t i = 0; i < out.count(); ++i) {
+      each_open(out, done, [&](std::int64_t i) {
         const Legal<T> x = allow.operand(in[0]->get<T>(i)), y = allow.operand(in[two]->get<T>(i));
         const double ulp =
             error.ulp + (error.ulp_per_x == 0 ? 0 : error.ulp_per_x * allow.magnitude(x));
@@ -376,7 +380,7 @@ void apply_legal_function(const ProgramNode& node, const Profile& profile,
           result = Legal<T>::one_of({result, operand<T>(node, in.size() - 1, *in.back(), i)});
         result = beyond_sine(arg.function, profile, allow.magnitude(x), result);
         out.set<T>(i, allow.result(result));
-      }
+      });
     }
   });
 }

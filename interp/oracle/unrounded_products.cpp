@@ -1,6 +1,7 @@
 #include "touchstone/interp/oracle/unrounded_products.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "touchstone/interp/oracle/radius.h"
@@ -13,15 +14,15 @@ template <class T, class Exact, class Made>
 void mark_typed(const T* x, const T* y, LegalBlock& out, bool with_balls, Exact is_exact,
                 Made made) {
   const T* p = out.lo.begin<T>();
-  bool any = false;
+  std::uint8_t any = 0;
   out.inexact.resize(static_cast<std::size_t>(out.count()));
-  for (std::int64_t i = 0; i < out.count(); ++i) {
-    const bool exact = is_exact(i);
-    out.inexact[static_cast<std::size_t>(i)] = exact ? 0 : 1;
-    any = any || !exact;
+  std::uint8_t* const inexact = out.inexact.data();
+  for (std::int64_t i = 0, n = out.count(); i < n; ++i) {  // becomes vectors
+    inexact[i] = is_exact(i) ? 0 : 1;
+    any |= inexact[i];
   }
-  if (!any) out.inexact.clear();
-  if (!any || !with_balls) return;
+  if (any == 0) out.inexact.clear();
+  if (any == 0 || !with_balls) return;
   // Rounded or not: within the error of one rounding of the exact product.
   const ball::Unit unit(dtype_v<T>);
   const auto point = [](T v) {
@@ -70,7 +71,15 @@ void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, boo
       const T *x = a.lo.begin<T>(), *y = b.lo.begin<T>(), *p = out.lo.begin<T>();
       mark_typed(
           x, y, out, with_balls,
-          [&](std::int64_t i) { return legal::is_exact_product(x[i], y[i], p[i]); }, ball::mul);
+          [&](std::int64_t i) {
+            if constexpr (std::is_same_v<T, float>) {  // zeros, too
+              const bool finite = (std::abs(x[i]) < HUGE_VALF) & (std::abs(y[i]) < HUGE_VALF);
+              return !finite | (static_cast<double>(x[i]) * y[i] == static_cast<double>(p[i]));
+            } else {
+              return legal::is_exact_product(x[i], y[i], p[i]);
+            }
+          },
+          ball::mul);
     }
   });
 }

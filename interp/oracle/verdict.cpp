@@ -95,6 +95,53 @@ void note_width(const Legal<T>& legal, T got, double sharp, Seen& seen) {
   }
 }
 
+// Notes up to kPlain elements whose legal results are finite numbers that include the candidate's;
+// false if these are others.
+constexpr std::int64_t kPlain = 256;
+template <class T>
+bool note_plain(const LegalBlock& block, std::int64_t first, std::int64_t count,
+                const std::byte* at, double sharp, Seen& seen) {
+  T got[kPlain];
+  std::memcpy(got, at, static_cast<std::size_t>(count) * sizeof(T));
+  const T *lo = block.lo.begin<T>() + first, *hi = block.hi.begin<T>() + first;
+  const std::uint8_t* flags = block.flags.data() + first;
+  bool plain = true;
+  for (std::int64_t i = 0; i < count; ++i)
+    plain &= (flags[i] == LegalBlock::kNumber) & std::isfinite(lo[i]) & std::isfinite(hi[i]) &
+             (lo[i] < hi[i]) & (lo[i] <= got[i]) & (got[i] <= hi[i]) &
+             ((got[i] != 0) | ((lo[i] < 0) & (hi[i] > 0)));
+  if (!plain) return false;
+  double widths[kPlain], errors[kPlain];
+  for (std::int64_t i = 0; i < count; ++i) {
+    const double low = lo[i], high = hi[i], half = high / 2 - low / 2;
+    const double most = std::max(std::abs(low), std::abs(high));
+    widths[i] = high / most - low / most;
+    errors[i] = (static_cast<double>(got[i]) - (low / 2 + high / 2)) / half;
+  }
+  Verdict noted;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto ulp = static_cast<double>(static_cast<std::uint64_t>(interp::order_key(hi[i])) -
+                                         static_cast<std::uint64_t>(interp::order_key(lo[i])));
+    seen.relative.add(widths[i]);
+    seen.ulp.add(ulp);
+    if (widths[i] > sharp) ++seen.verdict.blunt;
+    if (widths[i] > interp::kWeakWidth) {
+      ++seen.verdict.weak;
+      continue;
+    }
+    seen.verdict.power_ulp = std::max(seen.verdict.power_ulp, ulp);
+    const double half = static_cast<double>(hi[i]) / 2 - static_cast<double>(lo[i]) / 2;
+    if (half > 0) errors[noted.errors++] = errors[i];
+  }
+  for (std::int64_t i = 0; i < noted.errors; ++i) noted.mean_error += errors[i];
+  noted.mean_error /= static_cast<double>(std::max<std::int64_t>(noted.errors, 1));
+  for (std::int64_t i = 0; i < noted.errors; ++i)
+    noted.variance += (errors[i] - noted.mean_error) * (errors[i] - noted.mean_error);
+  noted.checked = count;
+  append(seen.verdict, noted);
+  return true;
+}
+
 // An element of a candidate. A byte other than 0 and 1 is not a bool and never legal.
 template <class T>
 struct Element {
@@ -117,7 +164,22 @@ void check_block(std::int64_t first, const LegalBlock& block, const std::byte* c
   Verdict& verdict = seen.verdict;
   candidate += static_cast<std::size_t>(first) * sizeof(T);
   const double sharp = interp::sharp_width(dtype_v<T>);
+  if (block.determined && std::memcmp(candidate, block.lo.data(),
+                                      static_cast<std::size_t>(block.count()) * sizeof(T)) == 0) {
+    verdict.checked += block.count();
+    verdict.determined += block.count();
+    return;
+  }
   for (std::int64_t i = 0; i < block.count(); ++i) {
+    if constexpr (std::is_floating_point_v<T>) {
+      const std::int64_t count = std::min(kPlain, block.count() - i);
+      if (i % kPlain == 0 && !block.determined &&
+          note_plain<T>(block, i, count, candidate + static_cast<std::size_t>(i) * sizeof(T), sharp,
+                        seen)) {
+        i += count - 1;
+        continue;
+      }
+    }
     const Legal<T> legal = block.get<T>(i);
     const Element<T> element(candidate + static_cast<std::size_t>(i) * sizeof(T));
     const T got = element.value;

@@ -5,6 +5,8 @@
 
 #include "../support/traced_draws.h"
 #include "kernels.h"
+#include "touchstone/interp/device/exp_rows.h"
+#include "touchstone/interp/device/scalar_function.h"
 #include "touchstone/interp/oracle/excess.h"
 #include "touchstone/interp/oracle/legal_rows.h"
 #include "touchstone/interp/oracle/radius.h"
@@ -71,6 +73,22 @@ void draw_balls(test::Draws& random, LegalBlock& block) {
   }
 }
 
+// With numbers from -160 to 160, whose powers are not all 0 or infinite.
+template <class T>
+void shrink(LegalBlock& block) {
+  for (std::int64_t i = 0; i < block.count(); ++i) {
+    Legal<T> x = block.get<T>(i);
+    if (!x.number || x.has_infinity()) continue;
+    x.lo = std::remainder(x.lo, T(320));
+    x.hi = std::remainder(x.hi, T(320));
+    if (key_less(x.hi, x.lo)) std::swap(x.lo, x.hi);
+    if (block.determined)
+      block.lo.begin<T>()[i] = x.lo;
+    else
+      block.set<T>(i, x);
+  }
+}
+
 std::vector<Profile> profiles_with_rows() {
   std::vector<Profile> all{Profile(), Profile::named("library"), Profile()};
   all.back().zeros_alike = true;
@@ -87,11 +105,14 @@ void rows_are_the_general_rules() {
   Done done;
   std::int64_t answered = 0, finite = 0;
   for (int round = 0; round < 90; ++round)
-    for (const Op op : {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Neg, Op::Cast}) {
+    for (const Op op :
+         {Op::Add, Op::Sub, Op::Mul, Op::Div, Op::Max, Op::Neg, Op::Cast, Op::Exp2, Op::Function}) {
       const Profile profile = profiles_with_rows()[static_cast<std::size_t>(round % 3)];
-      const bool casts = op == Op::Cast, arithmetic = !casts && op != Op::Max && op != Op::Neg;
+      const bool casts = op == Op::Cast, power = op == Op::Exp2 || op == Op::Function,
+                 arithmetic = !casts && op != Op::Max && op != Op::Neg;
       ProgramNode node;
       node.op = op;
+      node.function.or_last = op == Op::Function && random.chance(1, 2);
       node.dtype = dtype_v<T>;
       node.contraction.is_addend = node.contraction.carries =
           (op == Op::Mul || op == Op::Div) && random.chance(1, 2);
@@ -105,9 +126,15 @@ void rows_are_the_general_rules() {
       LegalBlock b = drawn_block<T>(random, n);
       for (LegalBlock* x : {&a, &b})
         if (!arithmetic || op == Op::Div || op == Op::Mul) x->inexact.clear();
-      if (arithmetic && random.chance(1, 3)) draw_balls<T>(random, b);
+      if (power) {
+        shrink<T>(a);
+        a.inexact.clear();
+        b.inexact.clear();
+      }
+      if (arithmetic && !power && random.chance(1, 3)) draw_balls<T>(random, b);
       const LegalBlock* both[] = {&a, &b};
-      const auto operands = std::span(both).first(casts || op == Op::Neg ? 1 : 2);
+      const bool one = casts || op == Op::Neg || (power && !node.function.or_last);
+      const auto operands = std::span(both).first(one ? 1 : 2);
       for (const LegalBlock* x : operands) node.src_dtypes.push_back(x->dtype());
       LegalBlock out, want;
       out.resize(dtype_v<T>, n, false);
@@ -115,8 +142,12 @@ void rows_are_the_general_rules() {
       const bool narrowed = apply_interval_rows(node, profile, operands, out, done);
       ASSERT_EQ(done.size(), static_cast<std::size_t>(n));
       ASSERT_TRUE(narrowed || !arithmetic || sizeof(T) == 4);
-      casts ? apply_legal_cast(node, profile, a, {}, want)
-            : apply_legal(node, profile, operands, {}, want);
+      if (casts)
+        apply_legal_cast(node, profile, a, {}, want);
+      else if (op == Op::Function)
+        apply_legal_function(node, profile, operands, {}, want);
+      else
+        apply_legal(node, profile, operands, {}, want);
       if (node.rounds_to) round_results(node, profile, operands, {}, want);
       if (narrowed) apply_radius(node, profile, operands, Form::Both, {}, want);
       ASSERT_EQ(out.balls.size(), want.balls.size());
@@ -141,6 +172,41 @@ void rows_are_the_general_rules() {
 
 TEST(OpenRows, AreTheGeneralRulesForFloat32) { rows_are_the_general_rules<float>(); }
 TEST(OpenRows, AreTheGeneralRulesForFloat64) { rows_are_the_general_rules<double>(); }
+
+// exp and 2^x of doubles are those that MPFR rounds, wherever the row is certain of them.
+TEST(OpenRows, OfPowersAreRoundedCorrectly) {
+  test::TracedDraws random(23);
+  for (const bool two : {true, false}) {
+    const auto want = [&](double x) {
+      return two ? scalar::exp2(x) : scalar::function(NamedFunction::Exp, x);
+    };
+    std::int64_t open = 0, all = 0;
+    for (int round = 0; round < 60; ++round) {
+      double x[kRow], y[kRow];
+      std::int64_t sure[kRow];
+      const std::int64_t n = round % 4 == 0 ? 1 + round : kRow;
+      for (std::int64_t i = 0; i < n; ++i) {
+        const double unit = two ? 0x1p-7 : 0x1.62e42fefa39efp-8;  // of the table
+        const double size = random.uniform(-1.0, 1.0);
+        x[i] = round % 3 == 0   ? std::round(size * 80000) * unit
+               : round % 3 == 1 ? std::ldexp(size, -static_cast<int>(random.below(70)))
+                                : size * 720;
+        if (random.chance(1, 2)) x[i] = std::nextafter(x[i], size);
+        if (random.chance(1, 30)) x[i] = drawn<double>(random);
+        sure[i] = -1;
+      }
+      two ? exp2_row(x, n, y, sure) : exp_row(x, n, y, sure);
+      for (std::int64_t i = 0; i < n; ++i) {
+        ++all;
+        if (sure[i] == 0)
+          open += std::abs(x[i]) < 700 ? 1 : 0;
+        else
+          ASSERT_EQ(y[i], want(x[i])) << x[i] << ", 2^x: " << two;
+      }
+    }
+    EXPECT_LT(open * 20, all);
+  }
+}
 
 TEST(OpenRows, LeaveProfilesWithOtherRulesAlone) {
   test::TracedDraws random(5);

@@ -1,5 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "../support/traced_draws.h"
@@ -217,6 +221,105 @@ TEST(Repeats, OfCostlyOperationsChangeNothing) {
                     (ends[0][i] != ends[0][i] && ends[1][i] != ends[1][i]))
             << i << ": " << ends[0][i] << " and " << ends[1][i];
     }
+}
+
+// Of a program that is computed by equal elements: the runs of its nodes by op.
+std::vector<std::pair<Op, std::int64_t>> runs(const LazyOpPtr& value) {
+  std::vector<std::pair<Op, std::int64_t>> all;
+  const interp::KernelProgram program = make_program(test::store(value), Repeats::KeptFunctions);
+  for (const interp::ProgramNode& node : program.regions[0].nodes)
+    all.emplace_back(node.op, node.run);
+  return all;
+}
+LazyOpPtr gathered(std::int64_t columns) {
+  const ShapeTracker at = ShapeTracker::contiguous({4, 1}).expand({4, columns});
+  return LazyOp::gather(2, DType::Float32,
+                        ShapeTracker::contiguous({7, 1, 1}).expand({7, 4, columns}),
+                        LazyOp::load(1, DType::Int64, at));
+}
+
+TEST(Repeats, RunsAreTheElementsOfTheLastAxesThatAreEqual) {
+  const auto wide = [](std::int64_t columns) {
+    return loaded(ShapeTracker::contiguous({4, 1}).expand({4, columns}));
+  };
+  using Runs = std::vector<std::pair<Op, std::int64_t>>;
+  const auto with = [&](std::int64_t columns) {
+    return binary(Op::Add, LazyOp::unary(Op::Neg, wide(columns)),
+                  loaded(ShapeTracker::contiguous({4, columns}), 2));
+  };
+  for (const std::int64_t columns : {1, 15})
+    EXPECT_EQ(runs(with(columns)),
+              (Runs{{Op::Load, 1}, {Op::Neg, 1}, {Op::Load, 1}, {Op::Add, 1}}));
+  for (const std::int64_t columns : {16, 17, 33, 1000})
+    EXPECT_EQ(runs(with(columns)),
+              (Runs{{Op::Load, columns}, {Op::Neg, columns}, {Op::Load, 1}, {Op::Add, 1}}));
+  // A user's run divides its operands'; a GATHER computes each element.
+  EXPECT_EQ(runs(LazyOp::unary(Op::Neg, gathered(33))),
+            (Runs{{Op::Load, 33}, {Op::Gather, 1}, {Op::Neg, 1}}));
+}
+
+TEST(Repeats, NodesAreAlikeIfTheyGiveTheSameElements) {
+  const auto alike = [](const LazyOpPtr& a, const LazyOpPtr& b) {
+    // Regions of two reduces over the same elements.
+    const LazyOpPtr value = binary(Op::Add, sum(a, {1}), most(b, {1}));
+    std::int64_t pairs = 0;
+    for (const auto& [regions, found] :
+         interp::alike_nodes(make_program(test::store(value), Repeats::KeptFunctions)))
+      if (regions == std::pair(1, 2))
+        for (const int i : found) pairs += i >= 0 ? 1 : 0;
+    return pairs;
+  };
+  const ShapeTracker st = ShapeTracker::contiguous({3, 40});
+  const auto half = [&](float by) {
+    return LazyOp::constant(Scalar::of(by), ShapeTracker::contiguous({1, 1}).expand({3, 40}));
+  };
+  const auto off = [&](int idx, float by) { return binary(Op::Sub, loaded(st, idx), half(by)); };
+  EXPECT_EQ(alike(off(1, 0.5F), off(1, 0.5F)), 3);
+  EXPECT_EQ(alike(off(1, 0.5F), off(1, 0.25F)), 1);  // the load
+  EXPECT_EQ(alike(off(1, 0.5F), off(2, 0.5F)), 1);   // the constant
+  EXPECT_EQ(alike(off(1, 0.5F), LazyOp::unary(Op::Neg, off(1, 0.5F))), 3);
+  const ShapeTracker turned = ShapeTracker::contiguous({40, 3}).permute(std::vector<int>{1, 0});
+  EXPECT_EQ(alike(off(1, 0.5F), binary(Op::Sub, loaded(turned), half(0.5F))), 1);
+}
+
+// Elements that repeat along rows of any length have the legal results that each has alone, among
+// positions, masks, NaN and infinities.
+TEST(Repeats, AlongRowsChangeNoLegalResult) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = HUGE_VALF;
+  const std::vector<float> x{1.5F, kNan, -kInf, 0x1p-140F}, table{1, 2, kInf, -0.0F, 5, kNan, 7};
+  const std::vector<BufferPtr> inputs{nullptr, test::buffer(std::vector<std::int64_t>{3, 0, 6, 2}),
+                                      test::buffer(table), test::buffer(x),
+                                      test::buffer(drawn(4000))};
+  const auto legal = [&](const LazyOpPtr& kernel) {
+    std::vector<std::tuple<float, float, int>> out;
+    interp::legal_results(kernel, test::raw(inputs), Profile::named("library"), {},
+                          [&](std::int64_t, const interp::LegalBlock& block) {
+                            for (std::int64_t i = 0; i < block.count(); ++i) {
+                              const auto l = block.get<float>(i);
+                              out.emplace_back(l.number ? l.lo : 0, l.number ? l.hi : 0,
+                                               l.number + 2 * l.nan + 4 * l.any);
+                            }
+                          });
+    return out;
+  };
+  for (const std::int64_t n : {1, 15, 16, 17, 33, 1000}) {
+    SCOPED_TRACE(n);
+    const LazyOpPtr all = loaded(ShapeTracker::contiguous({4, n}), 4);
+    const LazyOpPtr row = loaded(ShapeTracker::contiguous({4, 1}).expand({4, n}), 3);
+    const LazyOpPtr padded =
+        loaded(ShapeTracker::contiguous({2, 1}).pad({{1, 1}, {0, 0}}).expand({4, n}), 3);
+    for (const LazyOpPtr& value :
+         {binary(Op::Sub, all, LazyOp::unary(Op::Exp2, row)), binary(Op::Mul, gathered(n), all),
+          binary(Op::Add, LazyOp::unary(Op::Neg, gathered(n)), row),
+          binary(Op::Max, binary(Op::Div, padded, row), all)}) {
+      const auto whole = legal(test::store(value));
+      for (std::int64_t i = 0; i < 4 * n; i += n < 100 ? 1 : 97)
+        ASSERT_EQ(legal(interp::one_element(test::store(value),
+                                            std::vector<std::int64_t>{i / n, i % n}))[0],
+                  whole[static_cast<std::size_t>(i)])
+            << i;
+    }
+  }
 }
 
 }  // namespace
