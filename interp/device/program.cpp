@@ -148,14 +148,7 @@ class Builder {
       if (!add_groups(made, node, order))
         add_region(made, node, *node.src()[0], order, node.reduce_arg().axes);
       made.accumulator = node.reduce_arg().accumulator;
-      const Shape& shape = node.src()[0]->shape();
-      for (std::size_t i = shape.size(); made.terms > 0 && i-- > 0;) {
-        if (shape[i].as_int() == 1) continue;
-        if (std::ranges::find(node.reduce_arg().axes, static_cast<int>(i)) ==
-            node.reduce_arg().axes.end())
-          break;
-        made.row *= shape[i].as_int();
-      }
+      if (made.terms > 0) made.row = row_of(node);
     } else {
       for (const LazyOpPtr& s : node.src()) made.src.push_back(place[s.get()]);
     }
@@ -175,6 +168,35 @@ class Builder {
     made.rows = st.shape()[0].as_int();
     made.row_size = concrete_size(row);
     (void)checked_mul(made.rows, made.row_size);
+  }
+
+  // The number of terms of a reduce next to each other where its operand is stored, if that has the
+  // order of axes of the first LOAD below it that moves along all of them, else their own order.
+  static std::int64_t row_of(const LazyOp& node) {
+    const LazyOpPtr& operand = node.src()[0];
+    const Shape& shape = operand->shape();
+    const auto axes_by = [&](const auto& stride) {
+      std::vector<std::pair<std::int64_t, int>> axes;
+      for (std::size_t i = 0; i < shape.size(); ++i)
+        if (shape[i].as_int() > 1) axes.emplace_back(-stride(i), static_cast<int>(i));
+      return axes;
+    };
+    auto axes = axes_by([](std::size_t) { return std::int64_t{0}; });
+    for (const LazyOp* x : ordered_nodes(operand)) {
+      if (x->op() != Op::Load || x->shape() != shape || x->buffer().st.views().size() != 1)
+        continue;
+      const auto own =
+          axes_by([&](std::size_t i) { return x->buffer().st.views()[0].strides()[i].as_int(); });
+      if (!std::ranges::all_of(own, [](const auto& axis) { return axis.first < 0; })) continue;
+      axes = own;
+      break;
+    }
+    std::ranges::sort(axes);
+    std::int64_t row = 1;
+    for (std::size_t i = axes.size();
+         i-- > 0 && contains_axis(node.reduce_arg().axes, axes[i].second);)
+      row *= shape[static_cast<std::size_t>(axes[i].second)].as_int();
+    return row;
   }
 
   // The region of `term`: kept axes in the order of the node's own space, then the reduced axes.

@@ -64,8 +64,8 @@ struct ProgramNode {
   // of `region`.
   int region = -1;
   std::int64_t terms = 0;
-  // Terms that follow each other in an operand stored in row-major order: of the last axes, if
-  // these are reduced, else 1.
+  // Terms next to each other where the operand of a reduce is stored: of its last axes, if these
+  // are reduced, else 1.
   std::int64_t row = 1;
   // The axes of this region, by place, that the region of the terms begins with; its others are
   // reduced.
