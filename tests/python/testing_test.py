@@ -1,4 +1,6 @@
 import os
+import pydoc
+import re
 import subprocess
 import sys
 import threading
@@ -279,3 +281,12 @@ def test_right():
 def test_packages_are_judged_by_a_command(arguments, code, shown):
     run = subprocess.run([sys.executable, "-B", "-m", "touchstone.judge", *arguments], capture_output=True, text=True)
     assert shown in run.stdout and "Traceback" not in run.stderr and (code is None or run.returncode == code), run
+
+
+def test_the_same_operations_are_listed_everywhere():
+    listed = subprocess.run([os.environ["TOUCHSTONE_COMMAND"], "kernel", "--list"], capture_output=True, text=True, check=True).stdout
+    names = set(re.findall(r"^\s*([a-z_0-9]+)\(", listed, re.M))
+    assert len(names) > 200
+    with open(os.path.join(os.environ["TOUCHSTONE_SOURCE"], "docs", "define.md")) as page:
+        for where, text in (("docs/define.md", page.read()), ("help(touchstone.testing)", pydoc.render_doc(testing, renderer=pydoc.plaintext))):
+            assert not names - set(re.findall(r"[a-z_0-9]+", text)), where
