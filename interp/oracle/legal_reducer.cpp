@@ -226,13 +226,15 @@ class LegalFloatSum : public LegalReducer {
       return false;
     const std::span<const T> lows{in.lo.begin<T>() + first, static_cast<std::size_t>(count)},
         highs{in.hi.begin<T>() + first, static_cast<std::size_t>(count)};
-    bool finite = true, points = true;
+    int finite = 1;
+    bool points = true;
     for (std::size_t i = 0; i < lows.size(); ++i) {
-      finite &= (in.flags[static_cast<std::size_t>(first) + i] == LegalBlock::kNumber) &
-                std::isfinite(value(lows[i])) & std::isfinite(value(highs[i]));
+      const bool number = in.flags[static_cast<std::size_t>(first) + i] == LegalBlock::kNumber;
+      finite &=
+          int{number} & int{std::isfinite(value(lows[i]))} & int{std::isfinite(value(highs[i]))};
       points &= value(lows[i]) == value(highs[i]);
     }
-    if (!finite || points) return false;
+    if (finite == 0 || points) return false;
     low_.add(lows);
     spread_.add(highs);
     std::array<T, 256> minus;

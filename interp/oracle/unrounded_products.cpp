@@ -73,8 +73,9 @@ void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, boo
           x, y, out, with_balls,
           [&](std::int64_t i) {
             if constexpr (std::is_same_v<T, float>) {  // zeros, too
-              const bool finite = (std::abs(x[i]) < HUGE_VALF) & (std::abs(y[i]) < HUGE_VALF);
-              return !finite | (static_cast<double>(x[i]) * y[i] == static_cast<double>(p[i]));
+              const int finite = int{std::abs(x[i]) < HUGE_VALF} & int{std::abs(y[i]) < HUGE_VALF};
+              return ((1 - finite) |
+                      int{static_cast<double>(x[i]) * y[i] == static_cast<double>(p[i])}) != 0;
             } else {
               return legal::is_exact_product(x[i], y[i], p[i]);
             }

@@ -105,12 +105,12 @@ bool note_plain(const LegalBlock& block, std::int64_t first, std::int64_t count,
   std::memcpy(got, at, static_cast<std::size_t>(count) * sizeof(T));
   const T *lo = block.lo.begin<T>() + first, *hi = block.hi.begin<T>() + first;
   const std::uint8_t* flags = block.flags.data() + first;
-  bool plain = true;
+  int plain = 1;
   for (std::int64_t i = 0; i < count; ++i)
-    plain &= (flags[i] == LegalBlock::kNumber) & std::isfinite(lo[i]) & std::isfinite(hi[i]) &
-             (lo[i] < hi[i]) & (lo[i] <= got[i]) & (got[i] <= hi[i]) &
-             ((got[i] != 0) | ((lo[i] < 0) & (hi[i] > 0)));
-  if (!plain) return false;
+    plain &= int{flags[i] == LegalBlock::kNumber} & int{std::isfinite(lo[i])} &
+             int{std::isfinite(hi[i])} & int{lo[i] < hi[i]} & int{lo[i] <= got[i]} &
+             int{got[i] <= hi[i]} & (int{got[i] != 0} | (int{lo[i] < 0} & int{hi[i] > 0}));
+  if (plain == 0) return false;
   double widths[kPlain], errors[kPlain];
   for (std::int64_t i = 0; i < count; ++i) {
     const double low = lo[i], high = hi[i], half = high / 2 - low / 2;
