@@ -52,7 +52,7 @@ const Definition kLayers[] = {
     {"formulas", "lerp(x, y, weight)", "where(abs(weight) < 0.5, x + weight * (y - x), y - (y - x) * (1 - weight))", nullptr, kMayDiffer},
     {"formulas", "heaviside(x, y)", "where(x < 0, 0, where(x == 0, y, where(x != x, x, 1)))", nullptr, kMayDiffer},
     {"formulas", "xlogy(x, y)", "where(y != y, y, where(x == 0, 0, x * log(y)))", nullptr, kMayDiffer},
-    {"formulas", "logaddexp(x, y)", "where(x == y, x + 0.6931471805599453, maximum(x, y) + log1p(exp(-abs(x - y))))", nullptr, kMayDiffer},
+    {"formulas", "logaddexp(x, y)", "maximum(x, y) + log1p(exp(-abs(where(x == y, 0, x - y))))", nullptr, kMayDiffer},
     {"formulas", "logit(x)", "log(x / (1 - x))", nullptr, kMayDiffer},
     {"formulas", "quick_gelu(x)", "x * sigmoid(1.702 * x)", nullptr, kMayDiffer},
     {"formulas", "tanhshrink(x)", "x - tanh(x)", nullptr, kMayDiffer},
