@@ -36,11 +36,18 @@ std::pair<std::string, symbolic::Interval> parse_variable(const std::string& wor
 
 }  // namespace
 
+symbolic::Question asked_variables(const std::vector<std::string>& variables,
+                                   const std::vector<std::string>& assumptions) {
+  symbolic::Question question{{}, assumptions, ""};
+  for (const std::string& word : variables) question.variables.push_back(parse_variable(word));
+  return question;
+}
+
 symbolic::Translation asked_as_text(const std::string& expression, const std::string& from,
                                     const std::vector<std::string>& variables,
                                     const std::vector<std::string>& assumptions) {
-  symbolic::Question question{{}, assumptions, expression};
-  for (const std::string& word : variables) question.variables.push_back(parse_variable(word));
+  symbolic::Question question = asked_variables(variables, assumptions);
+  question.text = expression;
   std::optional<symbolic::Language> language;
   if (!from.empty())
     language = symbolic::parse_language(from);

@@ -1,6 +1,7 @@
 // Options of the verbs about index expressions and views.
 #include "touchstone/cli/program/command_line.h"
 #include "touchstone/cli/program/verbs.h"
+#include "touchstone/maps/ask.h"
 
 namespace touchstone::cli {
 namespace {
@@ -88,6 +89,54 @@ Verb check_index_verb(CLI::App& app) {
             bare(o.expression);
             for (std::string& a : o.assumptions) bare(a);
             return run_check_index(o);
+          },
+          add_work_limits(v)};
+}
+
+Verb map_verb(CLI::App& app) {
+  static MapOptions o;
+  std::string operations;
+  for (const maps::Operation& row : maps::kOperations)
+    operations += fmt::format("{}\n  {:11} {}", operations.empty() ? "Operations:" : "", row.name,
+                              row.meaning);
+  CLI::App* v =
+      add_verb(app, "map", "Layouts, views and affine maps: equality, inverse, composition, image",
+               "map compose '(10,2):(16,4)' '(3,4):(1,5)' --to cute",
+               {{kExitOk, "yes, or done"},
+                {kExitNo, "no, with the points that show it"},
+                {kExitWeak, "neither proved nor refuted"},
+                {kExitBad, "bad usage or input"}},
+               operations);
+  v->add_option("operation", o.operation, "What to ask or to make")->required();
+  v->add_option("maps", o.maps,
+                "One or two maps as text: a CuTe layout, an affine_map, an index ..");
+  v->add_option("--from", o.from,
+                "Language of the texts, or of each (docs/notations.md), or view: 4,8 permute 1,0")
+      ->allow_extra_args(false);
+  v->add_option("--var", o.variables, "A variable and its inclusive bounds, a=0..10");
+  v->add_option("--assume", o.assumptions, "A condition that holds in the domain");
+  v->add_option("--symbol", o.symbols,
+                "A variable that is one unknown number: the answer is about all its values")
+      ->allow_extra_args(false);
+  v->add_option("--to", o.to,
+                "Notation of a resulting map: cute, triton, view, strides, mlir, c ..");
+  v->add_option("--onto", o.onto, "The results meant, 0..31, by commas if there are several");
+  v->add_option("--tile", o.tile, "Values of each input in a tile, 4,8");
+  v->add_option("--size", o.size, "The size up to which a complement goes");
+  v->add_option("--where", o.where, "The condition of restrict, 'i < 8'");
+  v->add_flag("--json", o.json, "Print one JSON object");
+  v->add_option("--html", o.html,
+                "Draw the maps side by side as a page into this file, - for standard output");
+  v->add_option("--by", o.by, "What colours mean: address, bank or lane [address]")
+      ->check(CLI::IsMember({"address", "bank", "lane"}));
+  v->add_option("--banks", o.banks, "Banks of 4 bytes [32]")->check(CLI::Range(1, 1024));
+  v->add_option("--bytes", o.bytes, "Bytes of an element [4]")->check(CLI::Range(1, 64));
+  return {v,
+          [] {
+            for (std::vector<std::string>* list : {&o.maps, &o.assumptions})
+              for (std::string& a : *list) bare(a);
+            bare(o.where);
+            return run_map(o);
           },
           add_work_limits(v)};
 }
@@ -181,7 +230,7 @@ Verb view_verb(CLI::App& app) {
 }  // namespace
 
 std::vector<Verb> index_verbs(CLI::App& app) {
-  return {simplify_verb(app), check_index_verb(app), verify_verb(app),
+  return {simplify_verb(app), check_index_verb(app), map_verb(app), verify_verb(app),
           repl_verb(app),     prove_verb(app),       view_verb(app)};
 }
 

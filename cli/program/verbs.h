@@ -311,6 +311,18 @@ struct CheckIndexOptions {
 /// Checks an index of a kernel: type, bounds, vector width, segments, banks.
 int run_check_index(const CheckIndexOptions& options);
 
+struct MapOptions {
+  std::string operation;
+  std::vector<std::string> maps, from, variables, assumptions, symbols;
+  std::string onto, tile, size, where, to;
+  std::string html;            // a page that draws the maps
+  std::string by = "address";  // or bank, lane
+  int banks = 32, bytes = 4;
+  bool json = false;
+};
+/// One operation on maps (maps/ask.h).
+int run_map(const MapOptions& options);
+
 struct VerifyOptions {
   std::string file;  // certificates, or answers that hold them; empty or "-": standard input
 };

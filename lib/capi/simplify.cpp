@@ -6,6 +6,7 @@
 #include "touchstone/base/file.h"
 #include "touchstone/capi/guard.h"
 #include "touchstone/decide/decide.h"
+#include "touchstone/maps/check.h"
 #include "touchstone/symbolic/ask/session.h"
 #include "touchstone/symbolic/certificate/certificate_json.h"
 #include "touchstone/symbolic/certificate/certify.h"
@@ -163,6 +164,10 @@ const char* touchstone_certificate_json(const touchstone_certificate* certificat
   return certificate == nullptr ? nullptr : certificate->json.c_str();
 }
 
+struct touchstone_map_answer {
+  std::string json;
+};
+
 struct touchstone_proof {
   int verdict = TOUCHSTONE_UNKNOWN;
   std::string text, certificate;
@@ -233,4 +238,18 @@ const char* touchstone_proof_text(const touchstone_proof* proof) {
 
 const char* touchstone_proof_certificate(const touchstone_proof* proof) {
   return proof == nullptr ? nullptr : proof->certificate.c_str();
+}
+
+touchstone_status touchstone_map_ask(const char* question, touchstone_map_answer** answer) {
+  return guarded([&] {
+    require(answer, "answer");
+    *answer = new touchstone_map_answer{
+        touchstone::maps::answer_question(text_argument(question, "question", kMostRule))};
+  });
+}
+
+void touchstone_map_answer_free(touchstone_map_answer* answer) { delete answer; }
+
+const char* touchstone_map_answer_json(const touchstone_map_answer* answer) {
+  return answer == nullptr ? nullptr : answer->json.c_str();
 }

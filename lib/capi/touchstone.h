@@ -90,6 +90,18 @@ TOUCHSTONE_API const char* touchstone_certificate_claim(const touchstone_certifi
  */
 TOUCHSTONE_API const char* touchstone_certificate_json(const touchstone_certificate* certificate);
 
+/* ---- Maps and indices (docs/layouts.md) ---- */
+
+/* Answers a question about layouts, maps or an index, a JSON object such as
+ * {"operation":"equal","maps":["(4,8):(8,1)","(4,(2,4)):(8,(1,2))"]} or
+ * {"operation":"check-index","maps":["i*4"],"vars":{"i":[0,7]},"size":"32"}; the members are the
+ * options of `touchstone map` and `touchstone check-index`. The answer is a JSON object, too. */
+typedef struct touchstone_map_answer touchstone_map_answer;
+TOUCHSTONE_API touchstone_status touchstone_map_ask(const char* question,
+                                                    touchstone_map_answer** answer);
+TOUCHSTONE_API void touchstone_map_answer_free(touchstone_map_answer* answer);
+TOUCHSTONE_API const char* touchstone_map_answer_json(const touchstone_map_answer* answer);
+
 /* ---- Rules, for all integers (docs/rules.md) ---- */
 
 typedef struct touchstone_proof touchstone_proof;

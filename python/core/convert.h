@@ -51,6 +51,7 @@ void bind_errors(py::module_& m);
 void bind_symbolic(py::module_& m);
 void bind_derivations(py::module_& m);
 void bind_view(py::module_& m);
+void bind_maps(py::module_& m);
 void bind_kernel(py::module_& m);
 void bind_model(py::module_& m);
 void bind_tensor(py::module_& m);

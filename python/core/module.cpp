@@ -160,11 +160,14 @@ PYBIND11_MODULE(_core, m) {
   bind_derivations(symbolic);
   py::module_ view = m.def_submodule("view", "Views and stacks of them.");
   bind_view(view);
+  py::module_ maps = m.def_submodule("maps", "Maps and checks of an index.");
+  bind_maps(maps);
   py::module_ kernel = m.def_submodule("kernel", "Kernels and verdicts.");
   bind_kernel(kernel);
   py::module_ model = m.def_submodule("model", "Models of other frameworks.");
   bind_model(model);
   py::module_ tensor = m.def_submodule("tensor", "Tensors.");
   bind_tensor(tensor);
-  for (const py::module_& each : {symbolic, view, kernel, model, tensor}) refuse_bare_objects(each);
+  for (const py::module_& each : {symbolic, view, maps, kernel, model, tensor})
+    refuse_bare_objects(each);
 }

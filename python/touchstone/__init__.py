@@ -14,7 +14,7 @@ import importlib
 from ._core import (AstError, BufferError, DTypeError, Error, Interrupted, OverflowError, ParseError, ShapeError,
                     SystemError, __version__)
 
-_MODULES = {"symbolic", "view", "kernel", "judge", "testing", "adapters", "compat", "nn", "optim", "tensor", "onnx", "jax"}
+_MODULES = {"symbolic", "view", "maps", "kernel", "judge", "testing", "adapters", "compat", "nn", "optim", "tensor", "onnx", "jax"}
 _OF_TENSOR = {"Tensor", "jit", "no_grad", "devices", "manual_seed"}
 
 __all__ = sorted({"AstError", "BufferError", "DTypeError", "Error", "Interrupted", "OverflowError", "ParseError",

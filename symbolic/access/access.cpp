@@ -198,8 +198,10 @@ std::vector<GuardedPart> Access::own_parts() const {
 }
 
 Finding Access::fits(int bits, bool is_signed, std::vector<GuardedPart> parts) const {
-  const Int half = power_of_two(is_signed ? bits - 1 : bits);
-  const Interval type = is_signed ? Interval{-half, half - 1} : Interval{Int(0), half - 1};
+  const auto type_of = [](int width, bool with_sign) {
+    const Int half = power_of_two(with_sign ? width - 1 : width);
+    return with_sign ? Interval{-half, half - 1} : Interval{Int(0), half - 1};
+  };
   Finding open{
       Verdict::Yes, fmt::format("every part fits {}int{}", is_signed ? "" : "u", bits), {}};
   if (parts.empty()) parts = own_parts();
@@ -210,10 +212,14 @@ Finding Access::fits(int bits, bool is_signed, std::vector<GuardedPart> parts) c
     Finding r;
     try {
       const Access of_part(q);
-      r = of_part.within(q, of_part.index_, type, true);
+      r = of_part.within(
+          q, of_part.index_,
+          part.bits > 0 ? type_of(part.bits, part.is_signed) : type_of(bits, is_signed), true);
     } catch (const ParseError&) {  // its conditions never hold
       continue;
     }
+    if (r.verdict == Verdict::No && part.bits > 0 && part.bits != bits)
+      r.what += fmt::format(", beyond {}int{}", part.is_signed ? "" : "u", part.bits);
     if (r.verdict == Verdict::No) return r;
     if (r.verdict == Verdict::Open && open.verdict == Verdict::Yes) open = r;
   }
@@ -258,70 +264,6 @@ Finding Access::inside_unguarded(const Int& size) const {
   Question free = question_;
   free.assumptions.clear();
   return within(free, index_, {Int(0), size - 1}, false);
-}
-
-Finding Access::same_as(const std::string& text) const {
-  Question difference = question_;
-  Exprs e;
-  const Expr a = parse_expr(e, question_.text), b = parse_expr(e, text);
-  difference.text = render(e, e.apply(ExprOp::Sub, {a, b}));
-  Access minus(difference);
-  Finding r = minus.within(difference, minus.index_, Interval::point(0), true);
-  if (r.verdict == Verdict::Yes) r.what = "the same at every point";
-  if (r.verdict == Verdict::No) {
-    const Expr own = parse_expr(minus.exprs_, question_.text),
-               other = parse_expr(minus.exprs_, text);
-    Evaluator both(minus.exprs_, {own, other}, names_);
-    Point p;
-    for (const std::string& name : names_) p.push_back(r.at.at(name));
-    both.at(p);
-    r.what = fmt::format("{} and {} at {}", both.value(own)->str(), both.value(other)->str(),
-                         point_text(r.at));
-  }
-  return r;
-}
-
-Finding Access::distinct() const {
-  Evaluator evaluator(exprs_, {index_}, names_);
-  std::map<Int, Point> seen;
-  Finding r;
-  const bool all = each_point(
-      [&](const Point& p) {
-        evaluator.at(p);
-        const auto& value = evaluator.value(index_);
-        if (!value) return true;
-        const auto [first, is_new] = seen.emplace(*value, p);
-        if (is_new || first->second == p) return true;
-        r.verdict = Verdict::No;
-        r.at = named(p);
-        r.what = fmt::format("both {} and {} have {}", point_text(named(first->second)),
-                             point_text(r.at), value->str());
-        return false;
-      },
-      {});
-  if (r.verdict == Verdict::No) return r;
-  if (all) r.verdict = Verdict::Yes;
-  r.what = all ? fmt::format("{} points have different indices", seen.size())
-               : fmt::format("no two of {} points tried meet", seen.size());
-  return r;
-}
-
-std::optional<Access::Image> Access::image() const {
-  Evaluator evaluator(exprs_, {index_}, names_);
-  std::set<Int> seen;
-  Image r;
-  const bool all = each_point(
-      [&](const Point& p) {
-        evaluator.at(p);
-        if (const auto& value = evaluator.value(index_)) seen.insert(*value), ++r.points;
-        return true;
-      },
-      {});
-  if (!all || seen.empty()) return std::nullopt;
-  r.indices = std::ssize(seen);
-  r.least = *seen.begin();
-  r.largest = *seen.rbegin();
-  return r;
 }
 
 Finding Access::vector(const std::string& variable, int width) const {

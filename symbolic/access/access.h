@@ -36,7 +36,8 @@ class Access {
   explicit Access(Question question);
 
   /// Does every part stay in the type? Without `parts`, those of the index as it is written here;
-  /// else the given ones, as another language's text computes them (Translation::parts).
+  /// else the given ones, as another language's text computes them (Translation::parts), each in
+  /// the type that the text declares for it. Unsigned ones have wrapped around already.
   Finding fits(int bits, bool is_signed, std::vector<GuardedPart> parts) const;
   /// Is no divisor 0 where it is divided by?
   Finding divides() const;
@@ -44,21 +45,6 @@ class Access {
   Finding inside(const Int& size) const;
   /// Without the assumptions, too? Yes: they are redundant as a guard.
   Finding inside_unguarded(const Int& size) const;
-  /// Is another index, over the same variables, the same at every point?
-  Finding same_as(const std::string& text) const;
-  /// Do different points have different indices? No: `what` has the second point. Decided only if
-  /// all points can be tried.
-  Finding distinct() const;
-  /// How many points and how many different indices there are, the least and the largest of them;
-  /// nullopt if not all points can be tried. A permutation of 0 .. points - 1 has as many of each.
-  struct Image {
-    std::int64_t points = 0, indices = 0;
-    Int least{}, largest{};
-    bool is_permutation() const {
-      return points == indices && least.is_zero() && largest == Int(points - 1);
-    }
-  };
-  std::optional<Image> image() const;
   /// Are `width` neighbours along a variable, from a multiple of width, consecutive and the first a
   /// multiple of width?
   Finding vector(const std::string& variable, int width) const;

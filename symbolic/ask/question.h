@@ -23,6 +23,8 @@ struct Question {
 struct GuardedPart {
   std::string text;
   std::vector<std::string> when;
+  int bits = 0;  // of the type that the text declares for it; 0: none
+  bool is_signed = true;
 };
 
 struct Answer {

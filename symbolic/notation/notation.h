@@ -24,6 +24,8 @@ enum class Language : std::uint8_t {
   Isl,
   Cute,
   Triton,
+  Strides,
+  Einops,
 };
 
 struct LanguageInfo {
@@ -47,13 +49,15 @@ inline constexpr std::array kLanguages = {
     LanguageInfo{Language::Isl, "isl", "", "{ [i, j] -> [i mod 4, floor(j/2)] : 0 <= i < 8 }", true},
     LanguageInfo{Language::Cute, "cute", " cutlass ", "layouts: (4,(2,8)):(1,(64,4)), A o B, Swizzle<3,3,3> o A; of the index i", false},
     LanguageInfo{Language::Triton, "triton", " linear ", "linear layouts: lane=1 -> (0, 1), a line or more for each input", false},
+    LanguageInfo{Language::Strides, "strides", " memory ", "shape=(4, 8), strides=(8, 1), offset=0; itemsize=4 for strides in bytes", false},
+    LanguageInfo{Language::Einops, "einops", " rearrange ", "b (h w) -> b h w, h=4, w=8: of the output's index", false},
 };
 // clang-format on
 
 constexpr bool language_rows_follow_enum() {
   for (std::size_t i = 0; i < kLanguages.size(); ++i)
     if (kLanguages[i].language != static_cast<Language>(i)) return false;
-  return static_cast<std::size_t>(Language::Triton) + 1 == kLanguages.size();
+  return static_cast<std::size_t>(Language::Einops) + 1 == kLanguages.size();
 }
 static_assert(language_rows_follow_enum(),
               "kLanguages needs one row per Language, in the order of Language");
@@ -79,6 +83,10 @@ struct Translation {
   /// which each is computed; only the first kMostParts.
   static constexpr std::size_t kMostParts = 500;
   std::vector<GuardedPart> parts;
+  /// Variables that the text names as unknown numbers, not as indices: affine_map<(d0)[s0] -> ..>.
+  std::vector<std::string> symbols;
+  /// The sizes of a CuTe layout's modes; its variable i is their flat index.
+  std::vector<Int> modes;
 };
 
 /// Translates the text of `given`; its variables may have the names of the text, its assumptions
@@ -92,5 +100,10 @@ Translation translate(const Question& given, Language from);
 /// a part, or if the sign of a divisor is unknown.
 std::string written(std::string_view text, const Question& question, Language to,
                     const std::map<std::string, std::string>& spelled = {});
+/// The same for several results: one affine_map, isl map or list. `symbols`: unknown numbers among
+/// the variables, [s0] there. isl has the assumptions, too.
+std::string written(const std::vector<std::string>& texts, const Question& question, Language to,
+                    const std::map<std::string, std::string>& spelled,
+                    const std::vector<std::string>& symbols);
 
 }  // namespace touchstone::symbolic

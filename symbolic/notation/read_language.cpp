@@ -238,12 +238,46 @@ Quotient LanguageReader::expression(int level) {
                            [&] { return whole(row->level + 1); });
       left = binary(row->act, plain(x), plain(y), op.at);
     } else {
-      left = binary(row->act, left, expression(row->level + 1), op.at);
+      const Quotient right = expression(row->level + 1);
+      const bool shifts = row->act == kLeft || row->act == kRight;
+      const Quotient& by = shifts ? plain(right.num) : right;
+      const bool divides = row->act == kTrunc || row->act == kTruncMod;  // converts before
+      left = in_common_type(divides ? binary(row->act, in_common_type(left, left, by),
+                                             in_common_type(right, left, by), op.at)
+                                    : binary(row->act, left, right, op.at),
+                            left, by);
     }
-    if (e.is_constant(left.den, 1)) d_.computed(left.num, conditions_);
+    if (e.is_constant(left.den, 1)) d_.computed(left.num, conditions_, left.bits, left.is_signed);
   }
   --depth_;
   return left;
+}
+
+Quotient LanguageReader::typed(Expr value, std::string_view name) {
+  Quotient r = plain(value);
+  const auto type = language_ == Language::C ? type_of(name) : std::nullopt;
+  if (type) r.bits = type->bits, r.is_signed = type->is_signed;
+  return r;
+}
+
+Quotient LanguageReader::in_common_type(Quotient result, const Quotient& a, const Quotient& b) {
+  const auto promoted = [](const Quotient& q) {  // bits, then unsigned
+    const bool small = q.bits > 0 && q.bits < 32;
+    return small ? std::pair(32, false) : std::pair(q.bits, !q.is_signed);
+  };
+  const auto [bits, is_unsigned] = std::max(promoted(a), promoted(b));
+  result.bits = bits;
+  result.is_signed = !is_unsigned;
+  if (bits == 0 || !is_unsigned || is_truth(d_.exprs, result.num)) return result;
+  const Interval range = d_.bits.bounds(result.num);
+  if (!range.lo || !range.hi) {
+    d_.note(fmt::format("{} is taken to fit uint{}; ranges of its variables would decide",
+                        render(d_.exprs, result.num), bits));
+  } else if (!range.within(0, symbolic::power_of_two(bits) - 1)) {
+    d_.computed(result.num, conditions_, bits, false);  // what does not fit
+    result.num = d_.bits.wrapped(result.num, bits, false);
+  }
+  return result;
 }
 
 Quotient LanguageReader::binary(int act, const Quotient& a, const Quotient& b, std::size_t at) {
@@ -326,8 +360,9 @@ Quotient LanguageReader::prefix() {
   const bool python = language_ != Language::C && language_ != Language::Halide;
   if (s_->take("-")) {
     const Quotient x = expression(kUnaryOperand);
-    return {e.is_constant(x.num) ? e.constant(-e.value(x.num)) : e.apply(ExprOp::Neg, {x.num}),
-            x.den};
+    const Expr minus =
+        e.is_constant(x.num) ? e.constant(-e.value(x.num)) : e.apply(ExprOp::Neg, {x.num});
+    return in_common_type({minus, x.den}, x, x);
   }
   if (s_->take("+")) return expression(kUnaryOperand);
   if (s_->take("~")) return plain(inverted(whole(kUnaryOperand)));
@@ -336,7 +371,7 @@ Quotient LanguageReader::prefix() {
   if (language_ == Language::C && t.is("(")) {  // a cast?
     s_->take();
     if (const auto name = type(); name && s_->take(")"))
-      return plain(cast(whole(kUnaryOperand), *name, t.at));
+      return typed(cast(whole(kUnaryOperand), *name, t.at), *name);
     s_->back_to(t);
   }
   return with_methods(primary());
@@ -407,7 +442,10 @@ Quotient LanguageReader::name() {
   }
   if (spelled == "True" || spelled == "true") return plain(d_.exprs.constant(1));
   if (spelled == "False" || spelled == "false") return plain(d_.exprs.constant(0));
-  return plain(variable(spelled, first.at));
+  Quotient r = plain(variable(spelled, first.at));
+  if (const auto type = typed_.find(identifier_of(spelled)); type != typed_.end())
+    r.bits = type->second.bits, r.is_signed = type->second.is_signed;
+  return r;
 }
 
 Expr LanguageReader::variable(std::string_view spelled, std::size_t at) {
@@ -674,6 +712,7 @@ std::optional<Expr> LanguageReader::statement(std::string_view text, const State
       if (declared) value = cast(value, *declared, first.at);
       if (s_->now().kind != Scanner::Kind::End) s_->fail("expected an operator or the end");
       bound_[identifier_of(name)] = value;
+      if (declared) typed_[identifier_of(name)] = typed(value, *declared);
       return value;
     }
     if (declared && (s_->now().is(",") || s_->now().kind == Scanner::Kind::End)) {
@@ -681,7 +720,13 @@ std::optional<Expr> LanguageReader::statement(std::string_view text, const State
       s_->back_to(first);
       do {
         const Scanner::Token variable = s_->expect(Scanner::Kind::Name, "a name");
-        d_.variable(variable.text, type && !type->is_signed ? Interval{Int(0), {}} : Interval{});
+        const Expr x = d_.variable(variable.text);
+        if (!type) continue;
+        const Int half = power_of_two(type->bits - 1);
+        d_.within_type(identifier_of(variable.text), type->is_signed
+                                                         ? Interval{-half, half - 1}
+                                                         : Interval{Int(0), half + half - 1});
+        typed_[identifier_of(variable.text)] = typed(x, *declared);
       } while (s_->take(","));
       return std::nullopt;
     }
@@ -707,10 +752,12 @@ std::vector<Expr> LanguageReader::list(std::string_view end) {
   return all;
 }
 
-void LanguageReader::names(std::string_view end) {
+void LanguageReader::names(std::string_view end, bool symbols) {
   for (bool first = true; !s_->take(end); first = false) {
     if (!first) s_->expect(",");
-    d_.variable(s_->expect(Scanner::Kind::Name, "a name").text);
+    const std::string_view name = s_->expect(Scanner::Kind::Name, "a name").text;
+    d_.variable(name);
+    if (symbols) d_.symbols.push_back(identifier_of(name));
   }
 }
 
@@ -720,7 +767,7 @@ void LanguageReader::affine() {
   s_->expect("<");
   s_->expect("(");
   names(")");
-  if (s_->take("[")) names("]");
+  if (s_->take("[")) names("]", true);
   if (set)
     s_->expect(":");
   else if (!s_->take("->"))
@@ -739,7 +786,7 @@ void LanguageReader::affine() {
 // [N] -> { S[i, j] -> [i mod 4] : 0 <= i < N }, or a set
 void LanguageReader::isl() {
   if (s_->take("[")) {
-    names("]");
+    names("]", true);
     s_->expect("->");
   }
   s_->expect("{");

@@ -26,7 +26,9 @@ class Draft {
   void suppose(Expr condition);
   void note(const std::string& text);
   /// Records the result of an operator of the text.
-  void computed(Expr value, const std::vector<Expr>& when);
+  void computed(Expr value, const std::vector<Expr>& when, int bits, bool is_signed);
+  /// Narrows the range of a variable to what its type holds, without a note.
+  void within_type(const std::string& name, const Interval& range);
   /// One result for each expression.
   Translation finished() const;
 
@@ -34,13 +36,21 @@ class Draft {
   std::vector<Expr> results;
   Question scope;  // the variables so far
   Bits bits;
+  std::vector<std::string> symbols;  // as Translation's
+  std::vector<Int> modes;
 
  private:
   std::vector<std::pair<std::string, Interval>>::iterator declared(const std::string& name);
 
   std::map<std::string, std::string> spelled_;  // by identifier
   std::vector<std::string> notes_;
-  std::vector<std::pair<Expr, std::vector<Expr>>> computed_;
+  struct Computed {
+    Expr value;
+    std::vector<Expr> when;
+    int bits;
+    bool is_signed;
+  };
+  std::vector<Computed> computed_;
 };
 
 /// The name with what cannot be in an identifier replaced: blockIdx.x is blockIdx_x.
@@ -50,6 +60,8 @@ std::string identifier_of(std::string_view spelled);
 struct Quotient {
   Expr num;
   Expr den;
+  int bits = 0;  // of its type in C, as declared or cast; 0: unknown
+  bool is_signed = true;
 };
 
 /// Reads expressions by precedence.
@@ -71,7 +83,7 @@ class LanguageReader {
   void affine();
   void isl();
   std::vector<Expr> list(std::string_view end);
-  void names(std::string_view end);
+  void names(std::string_view end, bool symbols = false);
 
   Expr whole(int level = 1);
   Quotient expression(int level);
@@ -90,10 +102,14 @@ class LanguageReader {
   std::vector<Quotient> arguments();
   Quotient piecewise(std::size_t at);
   Expr cast(Expr value, std::string_view type, std::size_t at);
+  /// The same value with that type, as far as C gives one.
+  Quotient typed(Expr value, std::string_view type);
+  /// The result of C's arithmetic in the common type: unsigned results wrap around.
+  Quotient in_common_type(Quotient result, const Quotient& a, const Quotient& b);
   /// The type at this place, of one or more words; nullopt if there is none.
   std::optional<std::string> type();
   Expr only_whole(const Quotient& value, std::size_t at) const;
-  Quotient plain(Expr value) { return {value, d_.exprs.constant(1)}; }
+  Quotient plain(Expr value) { return {value, d_.exprs.constant(1), 0, true}; }
   template <class F>
   Expr at_place(std::size_t at, F&& f) const;
 
@@ -102,7 +118,8 @@ class LanguageReader {
   Scanner* s_ = nullptr;
   int depth_ = 0;
   std::vector<Expr> conditions_;  // under which the text at this place is computed
-  std::map<std::string, Expr, std::less<>> bound_;  // by assignments
+  std::map<std::string, Expr, std::less<>> bound_;      // by assignments
+  std::map<std::string, Quotient, std::less<>> typed_;  // types of declared variables
 };
 
 /// Reads a layout of CuTe, or a Triton linear layout.
@@ -110,5 +127,11 @@ void read_cute(Draft& draft, std::string_view text);
 void read_triton(Draft& draft, std::string_view text);
 /// memref<4x8xf32, strided<[8, 1], offset: 2>>
 void read_memref(Draft& draft, std::string_view text);
+/// shape=(4, 8), strides=(8, 1), offset=2, as NumPy and PyTorch print them; itemsize=4 if the
+/// strides are in bytes. Without strides row-major.
+void read_strides(Draft& draft, std::string_view text);
+/// b (h w) -> b h w, h=4, w=8: the element of the input that an element of the output is. Axes only
+/// on the left are further indices, those only on the right repeat.
+void read_einops(Draft& draft, std::string_view text);
 
 }  // namespace touchstone::symbolic

@@ -31,12 +31,19 @@ std::optional<Language> guess_language(std::string_view text) {
       {"T.trunc", Language::Tvm}, {"T.min(", Language::Tvm}, {"T.max(", Language::Tvm},
       {"floormod(", Language::Tvm}, {"truncmod(", Language::Tvm}, {"if_then_else(", Language::Tvm},
       {"&&", Language::C}, {"||", Language::C}, {" ? ", Language::C}, {"threadIdx.", Language::C},
-      {"blockIdx.", Language::C}, {"=1 -> (", Language::Triton}, {"} : ", Language::Isl},
+      {"blockIdx.", Language::C}, {"=1 -> (", Language::Triton}, {"rearrange(", Language::Einops},
+      {"_strided(", Language::Strides}, {"strides=", Language::Strides}, {"stride=(", Language::Strides}, {"strides (", Language::Strides}, {"} : ", Language::Isl},
       // clang-format on
   };
-  if (text.starts_with("(") && text.find("):(") != text.npos &&
-      text.find_first_not_of("()0123456789_,: ") == text.npos)
+  if (text.find(':') != text.npos && text.find_first_not_of("()0123456789_,:o ") == text.npos)
     return Language::Cute;
+  const std::size_t arrow = text.find("->");
+  if (arrow != text.npos && arrow > 0 &&
+      text.substr(0, text.find(','))
+              .find_first_not_of(
+                  "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ()->") ==
+          text.npos)
+    return Language::Einops;
   if (text.starts_with("{ [") || text.starts_with("{[")) return Language::Isl;
   for (const Sign& sign : kSigns)
     if (text.find(sign.text) != text.npos) return sign.language;
@@ -113,9 +120,16 @@ void Draft::note(const std::string& text) {
   if (std::ranges::find(notes_, text) == notes_.end()) notes_.push_back(text);
 }
 
-void Draft::computed(Expr value, const std::vector<Expr>& when) {
+void Draft::within_type(const std::string& name, const Interval& range) {
+  Interval& own = declared(name)->second;
+  if (!own.lo || *own.lo < *range.lo) own.lo = range.lo;
+  if (!own.hi || *own.hi > *range.hi) own.hi = range.hi;
+}
+
+void Draft::computed(Expr value, const std::vector<Expr>& when, int bits, bool is_signed) {
   const bool operates = !exprs.is_constant(value) && exprs.op(value) != ExprOp::Variable;
-  if (operates && computed_.size() < Translation::kMostParts) computed_.emplace_back(value, when);
+  if (operates && computed_.size() < Translation::kMostParts)
+    computed_.push_back({value, when, bits, is_signed});
 }
 
 Translation Draft::finished() const {
@@ -123,10 +137,14 @@ Translation Draft::finished() const {
   for (const auto& [name, spelled] : spelled_)
     if (name != spelled) t.spelled.emplace(name, spelled);
   t.notes = notes_;
-  for (const auto& [value, when] : computed_) {
+  t.symbols = symbols;
+  t.modes = modes;
+  for (const Computed& c : computed_) {
     auto& part = t.parts.emplace_back();
-    part.text = bits.text(value);
-    for (const Expr c : when) part.when.push_back(bits.text(c));
+    part.text = bits.text(c.value);
+    part.bits = c.bits;
+    part.is_signed = c.is_signed;
+    for (const Expr w : c.when) part.when.push_back(bits.text(w));
   }
   for (const Expr r : results)
     t.questions.push_back({scope.variables, scope.assumptions, bits.text(r)});
@@ -134,13 +152,14 @@ Translation Draft::finished() const {
 }
 
 Translation translate(const Question& given, Language from) {
-  if (from == Language::Touchstone) return {from, {given}, {}, {}, {}};
+  if (from == Language::Touchstone) return {from, {given}, {}, {}, {}, {}, {}};
   Question scope;
   for (const auto& [name, range] : given.variables)
     scope.variables.emplace_back(identifier_of(name), range);
   Draft draft(std::move(scope));
-  LanguageReader reader(draft,
-                        from == Language::Cute || from == Language::Triton ? Language::C : from);
+  const bool layout = from == Language::Cute || from == Language::Triton;
+  const bool array = from == Language::Strides || from == Language::Einops;
+  LanguageReader reader(draft, layout ? Language::C : array ? Language::Python : from);
   for (std::size_t i = 0; i < given.assumptions.size(); ++i) try {
       draft.scope.assumptions.push_back(draft.bits.text(reader.read_one(given.assumptions[i])));
     } catch (const ParseError& e) {
@@ -151,6 +170,10 @@ Translation translate(const Question& given, Language from) {
       read_cute(draft, given.text);
     else if (from == Language::Triton)
       read_triton(draft, given.text);
+    else if (from == Language::Strides)
+      read_strides(draft, given.text);
+    else if (from == Language::Einops)
+      read_einops(draft, given.text);
     else if (from == Language::Mlir && given.text.find("memref<") != std::string::npos)
       read_memref(draft, given.text);
     else

@@ -228,29 +228,50 @@ class LanguageWriter {
 
 std::string written(std::string_view text, const Question& question, Language to,
                     const std::map<std::string, std::string>& spelled) {
-  if (to == Language::Touchstone && spelled.empty()) return std::string(text);
+  Question q = question;
+  if (to == Language::Isl) q.assumptions.clear();
+  return written({std::string(text)}, q, to, spelled, {});
+}
+
+std::string written(const std::vector<std::string>& texts, const Question& question, Language to,
+                    const std::map<std::string, std::string>& spelled,
+                    const std::vector<std::string>& symbols) {
   if (!info(to).writes)
     throw Error(fmt::format(
         "{} is read, not written; write c, python, sympy, jax, tvm, halide, mlir or isl",
         info(to).name));
   Exprs exprs;
-  const Expr root = parse_expr(exprs, text);
-  if (to == Language::Touchstone) return render(exprs, root);
-  const std::string r = LanguageWriter(exprs, question, to, spelled).text(root, 0);
-  if (to != Language::Mlir && to != Language::Isl) return r;
-  std::string names, ranges;
+  const auto text_of = [&](const std::string& text) {
+    const Expr root = parse_expr(exprs, text);
+    if (to == Language::Touchstone) return spelled.empty() ? text : render(exprs, root);
+    return LanguageWriter(exprs, question, to, spelled).text(root, 0);
+  };
+  std::string results, names, unknown, ranges;
+  const auto add = [](std::string& to, const std::string& more, const char* between = ", ") {
+    to += (to.empty() ? "" : between) + more;
+  };
+  for (const std::string& t : texts) add(results, text_of(t));
+  if (to != Language::Mlir && to != Language::Isl) return results;
   for (const auto& [name, range] : question.variables) {
-    names += (names.empty() ? "" : ", ") + name;
+    const bool symbol = std::ranges::find(symbols, name) != symbols.end();
+    add(symbol ? unknown : names, name);
     if (!range.lo && !range.hi) continue;
-    ranges += fmt::format("{}{}{}{}", ranges.empty() ? "" : " and ",
-                          range.lo ? range.lo->str() + " <= " : "", name,
-                          range.hi ? " <= " + range.hi->str() : "");
+    add(ranges,
+        fmt::format("{}{}{}", range.lo ? range.lo->str() + " <= " : "", name,
+                    range.hi ? " <= " + range.hi->str() : ""),
+        " and ");
   }
-  if (to == Language::Mlir) return fmt::format("affine_map<({}) -> ({})>", names, r);
-  const bool claim = exprs.op(root) >= ExprOp::Or && exprs.op(root) <= ExprOp::Ne;
-  if (claim)
-    return fmt::format("{{ [{}] : {}({}) }}", names, ranges.empty() ? "" : ranges + " and ", r);
-  return fmt::format("{{ [{}] -> [{}]{} }}", names, r, ranges.empty() ? "" : " : " + ranges);
+  if (to == Language::Mlir)
+    return fmt::format("affine_map<({}){} -> ({})>", names,
+                       unknown.empty() ? "" : "[" + unknown + "]", results);
+  for (const std::string& a : question.assumptions) add(ranges, text_of(a), " and ");
+  const std::string unknowns = unknown.empty() ? "" : fmt::format("[{}] -> ", unknown);
+  const ExprOp op = exprs.op(parse_expr(exprs, texts.at(0)));
+  if (texts.size() == 1 && op >= ExprOp::Or && op <= ExprOp::Ne)
+    return fmt::format("{}{{ [{}] : {}({}) }}", unknowns, names,
+                       ranges.empty() ? "" : ranges + " and ", results);
+  return fmt::format("{}{{ [{}] -> [{}]{} }}", unknowns, names, results,
+                     ranges.empty() ? "" : " : " + ranges);
 }
 
 }  // namespace touchstone::symbolic

@@ -216,6 +216,25 @@ TEST(CApi, DecidesClaims) {
   EXPECT_STREQ(touchstone_proof_text(bad.get()), "false at x = 2");
 }
 
+TEST(CApi, AnswersQuestionsAboutMaps) {
+  touchstone_map_answer* out = nullptr;
+  const auto answer = [&](const char* question) -> std::string {
+    if (touchstone_map_ask(question, &out) != TOUCHSTONE_STATUS_OK) return "error";
+    const std::string json = touchstone_map_answer_json(out);
+    touchstone_map_answer_free(out);
+    out = nullptr;
+    return json;
+  };
+  const std::string equal = answer(R"q({"operation":"equal","maps":["4:1","(2,2):(1,2)"]})q");
+  EXPECT_THAT(equal, HasSubstr("\"answer\":\"yes\""));
+  const std::string checked =
+      answer(R"({"operation":"check-index","maps":"i*4","vars":{"i":[0,9]},"size":"36"})");
+  EXPECT_THAT(checked, HasSubstr("i*4 is 36 at i = 9"));
+  EXPECT_WRONG(touchstone_map_ask("{}", &out), "no operation ''");
+  EXPECT_WRONG(touchstone_map_ask("[", &out), "a question about maps");
+  EXPECT_EQ(touchstone_map_answer_json(nullptr), nullptr);
+}
+
 TEST(CApi, FollowsViewsThroughMovement) {
   const View v = view({4, 6});
   const int order[] = {1, 0};

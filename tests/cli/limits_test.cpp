@@ -144,7 +144,7 @@ TEST_F(CliLimits, EveryVerbThatCanTakeLongHasThem) {
   for (const std::string verb :
        {"eval",    "check", "explain",  "kernel", "probe",    "bits",   "emit",  "kernels",
         "rewrite", "steps", "schedule", "export", "simplify", "verify", "prove", "view",
-        "serve",   "blame", "judge",    "league", "certify",  "model"}) {
+        "serve",   "blame", "judge",    "league", "certify",  "model",  "map"}) {
     const Answer help = touchstone_run(verb + " --help");
     EXPECT_THAT(help.text, HasSubstr("--timeout")) << verb;
     EXPECT_THAT(help.text, HasSubstr("--memory")) << verb;

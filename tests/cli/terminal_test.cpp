@@ -85,8 +85,8 @@ class CliTerminal : public testing::Test {
     };
   }
   // Verbs that finish at once, with their examples.
-  static constexpr const char* kShort[] = {"explain", "kernel", "schedule", "mutants",    "model",
-                                           "ops",     "export", "steps",    "check-index"};
+  static constexpr const char* kShort[] = {"explain", "kernel", "schedule", "mutants",     "model",
+                                           "ops",     "export", "steps",    "check-index", "map"};
 
   int ended(const Words& words, const std::function<void(Terminal&)>& end) {
     Terminal t(words, {{"TOUCHSTONE_CACHE", file("cache")},

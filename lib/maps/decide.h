@@ -1,0 +1,61 @@
+#pragma once
+
+#include "touchstone/maps/axes.h"
+#include "touchstone/maps/points.h"
+
+// Questions about maps. With numbers for sizes they are answered exactly up to kMostPoints points,
+// beyond where digits of the inputs decide; with symbols by proof for all their values, or by
+// values that refute.
+
+namespace touchstone::maps {
+
+using Verdict = Finding::Verdict;
+
+/// No has the points that show it: names of inputs, and of symbols, with values.
+struct Reply {
+  Verdict verdict = Verdict::Open;
+  std::string what;
+  std::vector<symbolic::Values> points{};
+};
+
+/// Do both have the same domain and the same results there? Over the inputs of `a`, as
+/// Map::over_inputs_of. Throws ShapeError if the inputs do not fit.
+Reply same(const Map& a, const Map& b);
+/// Facts, each of which would make the maps equal: a divisibility or a bound of a variable or of a
+/// dividend, weakest first; none that follows from another. Proved, with points that satisfy it.
+std::vector<std::string> missing_facts(const Map& a, const Map& b);
+/// Do different points have different results?
+Reply injective(const Map& map);
+/// Is every tuple of the ranges a result? Without ranges: from the least, or 0 if that is less, to
+/// the largest of each result.
+using Ranges = std::vector<std::pair<std::int64_t, std::int64_t>>;
+Reply surjective(const Map& map, const std::optional<Ranges>& onto = {});
+/// Both.
+Reply bijective(const Map& map, const std::optional<Ranges>& onto = {});
+/// Yes: the maps never have the same result. No: two points that have.
+Reply apart(const Map& a, const Map& b);
+
+struct Image {
+  std::optional<std::int64_t> points, distinct;  // nullopt: not counted
+  Ranges ranges;                                 // least and largest of each result
+};
+/// nullopt if the domain is empty or open, or its results were not all seen.
+std::optional<Image> image(const Map& map);
+
+/// The results of a that b has, too, and those that it has not.
+struct Comparison {
+  std::int64_t both = 0, only_a = 0, only_b = 0;
+  std::vector<std::vector<std::int64_t>> some_both, some_a, some_b;  // the first few
+};
+/// nullopt if there are too many points.
+std::optional<Comparison> compare_images(const Map& a, const Map& b);
+
+/// Distinct results of tiles: of sizes[k] values of input k, from a multiple of it.
+struct Footprint {
+  std::int64_t tiles = 0, least = 0, most = 0;  // distinct results of one
+  std::int64_t runs = 0;                        // the most runs of consecutive results in one
+  symbolic::Values at{};                        // where the most are
+};
+std::optional<Footprint> footprint(const Map& map, const std::vector<std::int64_t>& sizes);
+
+}  // namespace touchstone::maps

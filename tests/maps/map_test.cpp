@@ -1,0 +1,186 @@
+#include <gtest/gtest.h>
+
+#include "touchstone/maps/ask.h"
+
+namespace touchstone::maps {
+namespace {
+
+using symbolic::Question;
+
+Map cute(const std::string& text) { return read_map({{}, {}, text}, "cute", {}); }
+Map expression(const std::string& text,
+               std::vector<std::pair<std::string, symbolic::Interval>> vars,
+               std::vector<std::string> assume = {}, std::vector<std::string> symbols = {},
+               const std::string& from = "touchstone") {
+  return read_map({std::move(vars), std::move(assume), text}, from, symbols);
+}
+symbolic::Interval range(std::int64_t lo, std::int64_t hi) {
+  return {symbolic::Int(lo), symbolic::Int(hi)};
+}
+
+std::string composed(const std::string& a, const std::string& b) {
+  return written(cute(b).then(cute(a)), "cute");
+}
+
+// Compositions as in the issue tracker of layouts: axes of the inner layout may have to be split.
+TEST(Layout, CompositionsSplitAxes) {
+  EXPECT_EQ(composed("(10,2):(16,4)", "(3,4):(1,5)"), "(3,(2,2)):(16,(80,4))");
+  EXPECT_EQ(composed("(10,2):(16,4)", "(5,4):(1,5)"), "(5,(2,2)):(16,(80,4))");
+  EXPECT_EQ(composed("20:2", "(5,4):(4,1)"), "(5,4):(8,2)");
+  EXPECT_EQ(composed("(4,8):(8,1)", "(8,4):(4,1)"), "(8,4):(1,8)");
+  EXPECT_EQ(composed("(8,8):(8,1)", "64:1"), "(8,8):(8,1)");
+  EXPECT_EQ(composed("1:0", "1:0"), "1:0");
+}
+
+TEST(Layout, IsEqualByTheFlatIndex) {
+  EXPECT_EQ(same(cute("(4,8):(8,1)"), cute("(4,(2,4)):(8,(1,2))")).verdict, Verdict::Yes);
+  EXPECT_EQ(same(cute("(4,8):(1,4)"), cute("32:1")).verdict, Verdict::Yes);
+  const Reply r = same(cute("(4,(2,8)):(1,(64,4))"), cute("(4,16):(1,4)"));
+  EXPECT_EQ(r.verdict, Verdict::No);
+  EXPECT_EQ(r.what, "64 and 4 at i0 = 0, i1 = 1");
+  EXPECT_THROW(same(cute("4:1"), cute("5:1")), ShapeError);
+}
+
+TEST(Layout, ComplementDivideProduct) {
+  const auto complement_text = [](const std::string& a, std::int64_t size) {
+    return written(complement(cute(a), size), "cute");
+  };
+  EXPECT_EQ(complement_text("4:1", 24), "6:4");
+  EXPECT_EQ(complement_text("6:4", 24), "4:1");
+  EXPECT_EQ(complement_text("(4,6):(1,4)", 24), "1:0");
+  EXPECT_EQ(complement_text("4:2", 24), "(2,3):(1,8)");
+  EXPECT_EQ(complement_text("(2,4):(1,6)", 24), "3:2");
+  EXPECT_EQ(complement_text("(2,2):(1,6)", 24), "(3,2):(2,12)");
+  EXPECT_EQ(written(divided(cute("(4,2,3):(2,1,8)"), cute("4:2")), "cute"),
+            "((2,2),(2,3)):((4,1),(2,8))");
+  EXPECT_EQ(written(product(cute("(2,2):(4,1)"), cute("6:1")), "cute"),
+            "((2,2),(2,3)):((4,1),(2,8))");
+  EXPECT_THROW(complement(cute("(2,2):(2,3)"), 24), ShapeError);
+}
+
+TEST(Layout, InjectiveOrTwoPointsMeet) {
+  EXPECT_EQ(injective(cute("(4,8):(8,1)")).verdict, Verdict::Yes);
+  EXPECT_EQ(injective(cute("(2,3):(3,2)")).verdict, Verdict::Yes);
+  const Reply r = injective(cute("(4,3):(1,3)"));
+  EXPECT_EQ(r.verdict, Verdict::No);
+  ASSERT_EQ(r.points.size(), 2U);
+  EXPECT_NE(r.points[0], r.points[1]);
+  EXPECT_EQ(bijective(cute("Swizzle<3,0,3> o (8,8):(8,1)")).verdict, Verdict::Yes);
+  EXPECT_EQ(surjective(cute("(4,8):(16,1)")).what, "no point has 8, of [0, 55]");
+}
+
+TEST(Symbolic, RowMajorIsInjectiveForEverySize) {
+  const Map m = expression(
+      "i*n + j", {{"i", {}}, {"j", {symbolic::Int(0), {}}}, {"n", {symbolic::Int(1), {}}}},
+      {"j < n"}, {"n"});
+  EXPECT_EQ(injective(m).verdict, Verdict::Yes);
+  const Map open = expression(
+      "i*n + j",
+      {{"i", {symbolic::Int(0), {}}}, {"j", {symbolic::Int(0), {}}}, {"n", {symbolic::Int(1), {}}}},
+      {"j <= n"}, {"n"});
+  const Reply r = injective(open);
+  EXPECT_EQ(r.verdict, Verdict::No) << r.what;
+  EXPECT_TRUE(r.points.at(0).contains("n"));
+}
+
+TEST(Inverse, HasItsValidityCondition) {
+  const Inverse dense = inverse(cute("(4,8):(8,1)"));
+  EXPECT_EQ(dense.map->str(), "[y] -> [y//8, y%8] for y in [0, 31]");
+  EXPECT_TRUE(dense.injective);
+  const Inverse gaps = inverse(cute("(4,3):(2,8)"));
+  EXPECT_TRUE(gaps.gaps);
+  EXPECT_EQ(gaps.map->str(), "[y] -> [y//2%4, y//8] for y in [0, 22], y%2 == 0");
+  const Inverse swizzle = inverse(cute("Swizzle<2,0,2> o (4,4):(4,1)"));
+  ASSERT_TRUE(swizzle.map);
+  EXPECT_EQ(same(swizzle.map->then(cute("Swizzle<2,0,2> o (4,4):(4,1)")),
+                 expression("y", {{"y", range(0, 15)}}))
+                .verdict,
+            Verdict::Yes);
+  EXPECT_FALSE(inverse(cute("(4,2):(1,0)")).injective);
+}
+
+TEST(Map, ReadsAViewAndWritesItBack) {
+  const Map m = read_map({{}, {}, "4,8 permute 1,0 reshape 32"}, "", {});
+  EXPECT_EQ(written(m, "cute"), "(4,8):(8,1)");
+  EXPECT_EQ(image(m)->distinct, 32);
+  const Map padded = read_map({{}, {}, "4 pad 1:2"}, "", {});
+  EXPECT_EQ(image(padded)->points, 4);
+  EXPECT_EQ(written(padded, "view"),
+            "ShapeTracker(View((7,), strides (1,), offset -1, mask ((1, 5),)))");
+}
+
+TEST(Map, OverlapOfTwoAccesses) {
+  const Map even = expression("2*i", {{"i", range(0, 1 << 30)}}),
+            odd = expression("2*i + 1", {{"i", range(0, 1 << 30)}});
+  EXPECT_EQ(apart(even, odd).verdict, Verdict::Yes);
+  const Reply r = apart(even, expression("3*i + 1", {{"i", range(0, 100)}}));
+  EXPECT_EQ(r.verdict, Verdict::No);
+}
+
+TEST(Map, FootprintOfATile) {
+  const auto f = footprint(expression("i + j", {{"i", range(0, 15)}, {"j", range(0, 2)}}), {4, 3});
+  ASSERT_TRUE(f);
+  EXPECT_EQ(f->most, 6);
+  EXPECT_EQ(f->runs, 1);
+}
+
+TEST(Map, SeveralResults) {
+  const Map m = expression("affine_map<(d0) -> (d0 floordiv 8, d0 mod 8)>", {{"d0", range(0, 63)}},
+                           {}, {}, "mlir");
+  EXPECT_EQ(bijective(m).verdict, Verdict::Yes);
+  EXPECT_EQ(inverse(m).map->str(), "[y0, y1] -> [y0*8 + y1] for y0 in [0, 7], y1 in [0, 7]");
+  EXPECT_EQ(written(m, "mlir"), "affine_map<(d0) -> (d0 floordiv 8, d0 mod 8)>");
+  EXPECT_EQ(written(m, "triton"),
+            "d0=1 -> (0, 1), d0=2 -> (0, 2), d0=4 -> (0, 4), d0=8 -> (1, 0), d0=16 -> (2, 0), "
+            "d0=32 -> (4, 0)");
+}
+
+TEST(Readers, ArraysAndPatterns) {
+  const auto text = [](const std::string& t, const std::string& from = "") {
+    return read_map({{}, {}, t}, from, {}).str();
+  };
+  EXPECT_EQ(text("shape=(4, 8), strides=(32, 4), offset=2, itemsize=4"),
+            "[i0, i1] -> [i0*8 + i1 + 2] for i0 in [0, 3], i1 in [0, 7]");
+  EXPECT_EQ(text("torch.empty_strided((4, 8), (8, 1))"),
+            "[i0, i1] -> [i0*8 + i1] for i0 in [0, 3], i1 in [0, 7]");
+  EXPECT_EQ(text("to offset: [2], sizes: [4, n], strides: [n, 1]", "strides"),
+            "[i0, i1] -> [i1 + i0*n + 2] for i0 in [0, 3], i1 in [0, inf], n in [1, inf], i1 < n");
+  EXPECT_EQ(text("rearrange(x, 'b (h w) -> (b h) w', b=2, h=3, w=4)"),
+            "[b_h, w] -> [b_h*4 + w] for b_h in [0, 5], w in [0, 3]");
+  EXPECT_EQ(text("h w -> w, h=3, w=4"), "[w, h] -> [h*4 + w] for w in [0, 3], h in [0, 2]");
+  EXPECT_EQ(text("c -> 1 c, c=3"), "[one0, c] -> [c] for one0 in [0, 0], c in [0, 2]");
+  for (const char* wrong : {"shape=(4, 8), strides=(8,)", "shape=(4", "strides=(1,)",
+                            "shape=(4,), strides=(6,), itemsize=4", "shape=(0,)",
+                            "shape=(4,) shape=(5,)", "shape=(4,), strides=(x y,)"})
+    EXPECT_THROW(text(wrong, "strides"), ParseError) << wrong;
+  for (const char* wrong : {"a b", "a (b -> a b", "a a -> a", "... a -> a", "a -> a, a=0",
+                            "a -> a, a", "a -> ((a))", "a -> a, a=1, a=2", ") -> a", "'a -> a"})
+    EXPECT_THROW(text(wrong, "einops"), ParseError) << wrong;
+}
+
+// The semantics of C's types.
+TEST(Readers, UnsignedWrapsAround) {
+  const auto value = [](const std::string& text,
+                        std::vector<std::pair<std::string, symbolic::Interval>> vars,
+                        std::vector<std::int64_t> at) {
+    return Values(expression(text, std::move(vars), {}, {}, "c")).at(at)->at(0);
+  };
+  EXPECT_EQ(value("unsigned i; i - 1", {}, {0}), 4294967295);
+  EXPECT_EQ(value("uint64_t i; (unsigned)i * 8u", {{"i", range(0, 4294967295)}}, {4294967295}),
+            4294967288);
+  EXPECT_EQ(value("uint8_t a, b; a + b", {}, {255, 255}), 510);  // promoted to int
+  EXPECT_EQ(value("unsigned n; int i; i / n", {{"i", range(-4, 4)}, {"n", range(1, 8)}}, {-1, 2}),
+            2147483647);
+  EXPECT_EQ(value("int i; i - 1", {}, {0}), -1);
+  EXPECT_EQ(value("x - 1", {{"x", range(0, 4)}}, {0}), -1);
+}
+
+TEST(Map, WhyNotNamesTheFact) {
+  const Map a = expression("(n + 3)//4*4", {{"n", {symbolic::Int(0), {}}}}),
+            b = expression("n", {{"n", {symbolic::Int(0), {}}}});
+  EXPECT_EQ(missing_facts(a, b), (std::vector<std::string>{"n%4 == 0"}));
+  EXPECT_EQ(same(a, b).verdict, Verdict::No);
+}
+
+}  // namespace
+}  // namespace touchstone::maps

@@ -1,0 +1,74 @@
+"""Maps and checks of an index in Python, and the command's page."""
+import itertools
+import json
+import os
+import subprocess
+
+import pytest
+
+from touchstone import maps
+from touchstone.view import ShapeTracker
+
+COMMAND = os.environ.get("TOUCHSTONE_COMMAND", "")
+
+
+def test_a_map_has_the_values_of_the_layout():
+    layout = maps.Map("((2,3),4):((1,8),2)")
+    assert layout.inputs == ["i0", "i1"]
+    for i, j in itertools.product(range(6), range(4)):
+        assert layout([i, j]) == [i % 2 + i // 2 * 8 + j * 2]
+    assert layout([6, 0]) is None
+    with pytest.raises(ValueError):
+        layout([1])
+
+
+def test_composition_inverse_and_counts():
+    a = maps.Map("(10,2):(16,4)") @ maps.Map("(3,4):(1,5)")
+    assert a.to("cute") == "(3,(2,2)):(16,(80,4))"
+    back = maps.inverse(a)
+    for i, j in itertools.product(range(3), range(4)):
+        assert back(a([i, j])) == [i, j]
+    assert dict(maps.ask("image", [a]).lines)["distinct"] == "12"
+    assert maps.ask("overlap", [maps.Map("2*i", variables={"i": (0, 9)}), maps.Map("2*i + 1", variables={"i": (0, 9)})]).verdict is False
+    row_major = maps.Map("i*n + j", variables={"i": (0, None), "j": (0, None), "n": (1, None)}, assume=["j < n"], symbols=["n"])
+    assert maps.ask("injective", [row_major]).verdict is True
+
+
+def test_views_and_arrays_are_maps():
+    tracker = ShapeTracker.from_shape((4, 8)).permute((1, 0))
+    assert maps.equal(maps.Map.of_view(tracker), maps.Map("shape=(8, 4), strides=(1, 8)"))
+    assert maps.Map.of_view(tracker).to("cute") == "(8,4):(1,8)"
+
+
+def test_errors_say_what_is_wrong():
+    with pytest.raises(ValueError, match="no operation 'inject'"):
+        maps.ask("inject", [maps.Map("4:1")])
+    with pytest.raises(ValueError, match="2 maps"):
+        maps.ask("equal", [maps.Map("4:1")])
+    with pytest.raises(ValueError, match="different inputs"):
+        maps.ask("equal", [maps.Map("4:1"), maps.Map("5:1")])
+
+
+def test_check_index_is_that_of_the_command():
+    found = maps.check_index("blockIdx.x*4096 + t", {"blockIdx.x": (0, 999999), "t": (0, 9)}, language="c", vector="t")
+    assert found["answer"] == "no"
+    assert found["findings"][0]["at"]["blockIdx_x"] == "999999"
+    with pytest.raises(ValueError, match="no variable"):
+        maps.check_index("i", {"i": (0, 9)}, lane="j")
+
+
+@pytest.mark.skipif(not COMMAND, reason="needs the command")
+@pytest.mark.parametrize("by", ["address", "bank", "lane"])
+def test_pages_show_each_value(by, tmp_path):
+    page = tmp_path / "map.html"
+    subprocess.run([COMMAND, "map", "equal", "(4,8):(8,1)", "(4,8):(1,4)", "--html", page, "--by", by, "--json"], capture_output=True)
+    text = page.read_text()
+    assert text.count("<td style") + text.count("<td class=other") == 64
+    assert text.count("class=other") == (0 if by == "lane" else 30)
+
+
+@pytest.mark.skipif(not COMMAND, reason="needs the command")
+def test_json_of_the_command():
+    run = subprocess.run([COMMAND, "map", "injective", "(4,3):(1,3)", "--json"], capture_output=True, text=True)
+    answer = json.loads(run.stdout)
+    assert run.returncode == 1 and answer["answer"] == "no" and len(answer["at"]) == 2
