@@ -14,7 +14,7 @@ constexpr std::string_view kStyle =
     "td,th{font:11px ui-monospace,monospace;padding:2px 4px;text-align:right;color:#111}"
     "th{font-weight:normal;color:GrayText}td.none{background:none}td.other{outline:2px solid #c00;"
     "outline-offset:-2px}.maps{display:flex;flex-wrap:wrap;gap:2em}figure{margin:0}"
-    "figcaption{margin-bottom:.5em}.key span{padding:2px 6px;color:#111}";
+    "figcaption{margin-bottom:.5em;max-width:28em}.key span{padding:2px 6px;color:#111}";
 
 std::string escaped(std::string_view text) {
   std::string r;
