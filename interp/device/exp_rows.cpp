@@ -88,7 +88,7 @@ inline void loops(const Powers& table, const double* x, std::int64_t n, double* 
     const double y = r[i], c = y * kSplit, left = c - (c - y);
     // exp(r) - 1 - y, up to 2^-69; the term of y^7 is below 2^-71.
     const double q =
-        rest[i] +
+        rest[i] + y * rest[i] +
         y * y * (0.5 + y * (1.0 / 6 + y * (1.0 / 24 + y * (1.0 / 120 + y * (1.0 / 720)))));
     const double product = high[i] * left;  // of 26 digits each
     const double sum = high[i] + product, lost = product - (sum - high[i]);

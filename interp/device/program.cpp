@@ -171,7 +171,8 @@ class Builder {
   }
 
   // The number of terms of a reduce next to each other where its operand is stored, if that has the
-  // order of axes of the first LOAD below it that moves along all of them, else their own order.
+  // order of axes of the first LOAD below it that moves along all of them, else their own order; 0
+  // if the terms are not in the order in which they are stored.
   static std::int64_t row_of(const LazyOp& node) {
     const LazyOpPtr& operand = node.src()[0];
     const Shape& shape = operand->shape();
@@ -192,6 +193,12 @@ class Builder {
       break;
     }
     std::ranges::sort(axes);
+    int last = -1;
+    for (const auto& [stride, axis] : axes) {
+      if (!contains_axis(node.reduce_arg().axes, axis)) continue;
+      if (axis < last) return 0;
+      last = axis;
+    }
     std::int64_t row = 1;
     for (std::size_t i = axes.size();
          i-- > 0 && contains_axis(node.reduce_arg().axes, axes[i].second);)

@@ -254,8 +254,9 @@ void widen_exp(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
 template <class T, class N>
 void widen_exp2(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
   const auto by = [&](T x) {
-    return static_cast<Key<T>>(
-        std::ceil(rules.exp2.ulp + rules.exp2.ulp_per_x * std::abs(static_cast<double>(x))));
+    const double steps =
+        std::ceil(rules.exp2.ulp + rules.exp2.ulp_per_x * std::abs(static_cast<double>(x)));
+    return static_cast<Key<T>>(steps < 0x1p20 ? steps : 0);  // of infinities and NaN, not used
   };
   for (std::int64_t i = 0; i < n; ++i) {
     out.lo[i] = number_of<T>(key_of(out.lo[i]) - by(a.lo[i]));

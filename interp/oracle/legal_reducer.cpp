@@ -108,9 +108,13 @@ class LegalFloatSum : public LegalReducer {
     if (profile.accumulator && info(*profile.accumulator).digits < info(accumulator_).digits)
       accumulator_ = *profile.accumulator;
     // NumPy adds a row of float16 in float32, and the sums of rows in float16.
-    if (profile.order == SumOrder::Numpy && node.rounds_to.value_or(dtype_v<T>) == DType::Float16) {
+    const bool in_one_part =
+        node.row == node.terms && node.terms <= static_cast<std::int64_t>(kNumpyBuffer);
+    if (profile.order == SumOrder::Numpy && node.row == 0) replayed_ = false;  // order unknown
+    if (profile.order == SumOrder::Numpy && node.rounds_to.value_or(dtype_v<T>) == DType::Float16 &&
+        (std::is_same_v<T, float16> || !in_one_part)) {
       accumulator_ = DType::Float16;
-      replayed_ = std::is_same_v<T, float16>;
+      replayed_ = replayed_ && std::is_same_v<T, float16>;
     }
     narrows_ = info(accumulator_).digits < info(dtype_v<T>).digits ||
                info(accumulator_).min_exponent > info(dtype_v<T>).min_exponent;
@@ -563,8 +567,11 @@ class LegalFloatSum : public LegalReducer {
                      static_cast<std::uint64_t>(std::max<std::int64_t>(runs, 1) - 1))) +
                  profile_->block - 1;
     if (profile_->order == SumOrder::Numpy)
-      declared +=
-          total_ / node_->row * (1 + (node_->row - 1) / static_cast<std::int64_t>(kNumpyBuffer));
+      declared =
+          node_->row == 0
+              ? nonzero_ - 1
+              : declared + (total_ + node_->row - 1) / node_->row *
+                               (1 + (node_->row - 1) / static_cast<std::int64_t>(kNumpyBuffer));
     if (profile_->order == SumOrder::Lanes) declared = runs - 1 + profile_->block - 1;
     if (profile_->order == SumOrder::Folded)
       declared = runs + std::countr_zero(static_cast<std::uint64_t>(profile_->block)) - 1;

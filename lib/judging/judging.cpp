@@ -163,26 +163,48 @@ bool allows_specials(const LazyOpPtr& definition, std::span<Buffer* const> input
   return true;
 }
 
-// The number of elements with a finite number, beside which all larger ones, or NaN, are legal,
-// too.
-std::int64_t open_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
-                           const Buffer& candidate, const Judging& judging) {
+// Calls sink(run, i, open) for elements whose result is legal: open if all larger ones, or NaN, are
+// legal, too. `prepare` takes the number of runs, which are concurrent.
+template <class Sink>
+void each_legal(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Profile& profile,
+                const Sampling& sampling, const std::function<void(std::size_t)>& prepare,
+                const std::function<Scalar(std::int64_t)>& result, const Sink& sink) {
   static interp::Threads threads;
   const FpGuard guard;
-  std::vector<std::int64_t> counts;
   interp::legal_results_in_runs(
-      kernel, inputs, judging.profile, {}, judging.sampling, threads,
-      [&](std::size_t runs) { counts.resize(runs); },
+      kernel, inputs, profile, {}, sampling, threads, prepare,
       [&](std::size_t run, std::int64_t first, const interp::LegalBlock& block) {
         with_storage(block.dtype(), [&]<class T>(std::type_identity<T>) {
           for (std::int64_t i = 0; i < block.count(); ++i) {
             const interp::Legal<T> legal = block.get<T>(i);
-            const T x = candidate.at(first + i).as<T>();
-            if (legal.accepts(x) && legal.is_open_at(x)) ++counts[run];
+            const T x = result(first + i).as<T>();
+            if (legal.accepts(x)) sink(run, first + i, legal.is_open_at(x));
           }
         });
       });
-  return std::accumulate(counts.begin(), counts.end(), std::int64_t{0});
+}
+
+// True if the form allows all larger results, or NaN, in an element where the definition does not.
+bool opens_more(const LazyOpPtr& form, const LazyOpPtr& definition, std::span<Buffer* const> inputs,
+                const Buffer& candidate, const Judging& judging) {
+  std::vector<std::vector<std::int64_t>> open;
+  each_legal(
+      form, inputs, judging.profile, judging.sampling, [&](std::size_t runs) { open.resize(runs); },
+      [&](std::int64_t i) { return candidate.at(i); },
+      [&](std::size_t run, std::int64_t i, bool is_open) {
+        constexpr std::size_t kMost = 64;
+        if (is_open && open[run].size() < kMost) open[run].push_back(i);
+      });
+  for (const auto& run : open)
+    for (const std::int64_t i : run) {
+      bool too = false;  // or the definition does not allow it at all
+      each_legal(
+          interp::one_element(definition, interp::place_of(i, definition)), inputs, judging.profile,
+          {}, [](std::size_t) {}, [&](std::int64_t) { return candidate.at(i); },
+          [&](std::size_t, std::int64_t, bool is_open) { too = is_open; });
+      if (!too) return true;
+    }
+  return false;
 }
 
 // The best verdict among the forms; `found`: that on the definition as it stands.
@@ -191,9 +213,6 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
   const std::vector<std::string>& named = judging.profile.forms;
   bool is_found = named.empty();
   const std::vector<std::int64_t> samples = samples_of(found, candidate.size());
-  const auto opens = [&](const LazyOpPtr& kernel) {
-    return open_elements(kernel, inputs, candidate, judging);
-  };
   for (const define::FormulaForm& form :
        define::forms_of(judging.definition, shapes_of(judging), named, judging.profile.stores)) {
     // Another form has the same exact values, and these errors, but not the stage to name.
@@ -224,7 +243,7 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
                    (found.outcome == Outcome::Fail ||
                     (found.outcome == Outcome::Weak && verdict.weak < found.weak))) &&
         allows_specials(definition, inputs, candidate, judging.profile) &&
-        (!is_found || opens(form.kernel) <= opens(definition));
+        (!is_found || !opens_more(form.kernel, definition, inputs, candidate, judging));
     if (is_found && !is_better) continue;
     verdict.form = form.name;
     found = std::move(verdict);

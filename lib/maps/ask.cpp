@@ -114,11 +114,16 @@ Map read_map(const symbolic::Question& text, const std::string& from,
 std::vector<Map> read_maps(const std::vector<std::string>& texts,
                            const std::vector<std::string>& from, const symbolic::Question& given,
                            const std::vector<std::string>& symbols) {
+  const auto is_used = [&](const std::string& name) {
+    return std::ranges::any_of(texts, [&](const std::string& t) { return has_word(t, name); });
+  };
+  for (const auto& v : given.variables)
+    if (!is_used(v.first))
+      throw ParseError(fmt::format("no map has a variable {}; remove or rename it", v.first));
   std::vector<Map> maps;
   for (std::size_t k = 0; k < texts.size(); ++k) {
     const auto of_this = [&](const std::string& name) {
-      return has_word(texts[k], name) ||
-             std::ranges::none_of(texts, [&](const std::string& t) { return has_word(t, name); });
+      return has_word(texts[k], name) || !is_used(name);
     };
     symbolic::Question q{{}, {}, texts[k]};
     std::vector<std::string> own;

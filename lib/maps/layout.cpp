@@ -88,7 +88,13 @@ std::optional<Inverse> inverse_of_digits(const Map& map, const Map::FromZero& ba
     for (std::size_t i = 0; i < values.size(); ++i)
       if (const auto& hi = base.map.inputs()[i].hi)
         conditions.push_back(symbolic::le(values[i], *hi));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = values[i] + Node(base.lows[i]);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = values[i] + Node(base.lows[i]);
+    const Map::Input& of = map.inputs()[i];
+    if (of.lo && of.hi) continue;  // its digits have sizes
+    if (of.lo) conditions.push_back(symbolic::ge(values[i], *of.lo));
+    if (of.hi) conditions.push_back(symbolic::le(values[i], *of.hi));
+  }
   r.map = Map::made(std::move(inputs), map.symbols(), conditions, std::move(values));
   r.gaps = !r.map->conditions().empty();
   return r;

@@ -295,6 +295,9 @@ Map Map::then(const Map& after) const {
         results_.size(), next.inputs_.size()));
   Map m = *this;
   for (const Input& s : next.symbols_) {
+    if (std::ranges::find(m.inputs_, s.name, &Input::name) != m.inputs_.end())
+      throw ShapeError(fmt::format(
+          "{} is an input of the inner map and a symbol of the outer one; rename one", s.name));
     const auto own = std::ranges::find(m.symbols_, s.name, &Input::name);
     if (own == m.symbols_.end())
       m.symbols_.push_back(s);

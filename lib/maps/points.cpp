@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace touchstone::maps {
@@ -123,9 +124,14 @@ Map corner(const Map& map, std::int64_t most, bool from_top) {
   for (std::size_t k = 0; k < widths.size(); ++k) {
     const auto& s = box.sides[k];
     const std::int64_t w = std::min(widths[k], width);
-    std::int64_t lo = s.lo ? *s.lo : s.hi ? *s.hi - w + 1 : -w / 2, hi = lo + w - 1;
-    if (from_top && s.hi) hi = *s.hi, lo = hi - w + 1;
-    m = m.restricted(fmt::format("{}={}..{}", map.inputs()[k].name, lo, hi));
+    constexpr shapetracker::Wide kEnd = std::numeric_limits<std::int64_t>::max();
+    using Wide = shapetracker::Wide;
+    Wide lo = s.lo ? Wide{*s.lo} : s.hi ? Wide{*s.hi} - w + 1 : Wide{-w / 2}, hi = lo + w - 1;
+    if (from_top && s.hi) hi = Wide{*s.hi}, lo = hi - w + 1;
+    lo = std::max(lo, -kEnd - 1);
+    hi = std::min(hi, kEnd);
+    m = m.restricted(fmt::format("{}={}..{}", map.inputs()[k].name, static_cast<std::int64_t>(lo),
+                                 static_cast<std::int64_t>(hi)));
   }
   return m;
 }

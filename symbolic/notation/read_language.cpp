@@ -393,7 +393,8 @@ Quotient LanguageReader::primary() {
   const Scanner::Token t = s_->now();
   if (t.kind == Scanner::Kind::Number) {
     s_->take();
-    const Quotient number = plain(d_.exprs.constant(t.value));
+    Quotient number = plain(d_.exprs.constant(t.value));
+    if (language_ == Language::C && t.is_long) number.bits = 64;
     // isl writes 3i.
     if (language_ == Language::Isl && s_->now().kind == Scanner::Kind::Name &&
         s_->now().at == s_->end())

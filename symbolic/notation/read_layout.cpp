@@ -434,8 +434,9 @@ void read_einops(Draft& d, std::string_view text) {
   Exprs& e = d.exprs;
   for (std::string_view part : parts(rest.substr(0, rest.find_last_not_of(" )\n") + 1))) {
     const std::size_t equals = part.find('='), name = part.find_first_not_of(kSpace);
-    const std::size_t digit = part.find_first_of("0123456789", equals);
-    if (equals == part.npos || digit == part.npos ||
+    const std::size_t digit =
+        equals == part.npos ? part.npos : part.find_first_not_of(kSpace, equals + 1);
+    if (digit == part.npos || part[digit] < '0' || part[digit] > '9' ||
         part.find_first_not_of("0123456789 ", digit) != part.npos)
       throw ParseError(fmt::format("'{}' is no size; write h=4", part));
     const std::string_view word = part.substr(name, part.find_first_of(" =", name) - name);
@@ -481,10 +482,21 @@ void read_einops(Draft& d, std::string_view text) {
     return groups;
   };
   const auto left = side(pattern.substr(0, arrow)), right = side(pattern.substr(arrow + 2));
+  std::set<std::string, std::less<>> names;
+  for (const auto* groups : {&left, &right})
+    for (const Group& group : *groups) names.insert(group.begin(), group.end());
+  for (const auto& [axis, number] : sizes)
+    if (!names.contains(axis))
+      throw ParseError(fmt::format("the pattern has no axis {}, whose size is given", axis));
+  const auto is_new = [&](const std::string& name, std::string_view why) {
+    if (names.insert(name).second) return;
+    throw ParseError(fmt::format("{} is {}, and another axis; rename that", name, why));
+  };
   const auto size = [&](const std::string& axis) {
     const auto known = sizes.find(axis);
     if (known != sizes.end()) return known->second;
     const std::string name = axis + "_size";
+    is_new(name, fmt::format("the size of {}", axis));
     d.symbols.push_back(name);
     return sizes.emplace(axis, d.variable(name, {Int(1), {}})).first->second;
   };
@@ -504,6 +516,8 @@ void read_einops(Draft& d, std::string_view text) {
       all = d.bits.times(all, size(axis));
       name += (name.empty() ? "" : "_") + axis;
     }
+    if (right[k].size() != 1)
+      is_new(name.empty() ? fmt::format("one{}", k) : name, "the name of a group");
     Expr left_over = index(name.empty() ? fmt::format("one{}", k) : name, all);
     for (std::size_t j = right[k].size(); j-- > 0;) {
       const Expr own = size(right[k][j]);

@@ -5,6 +5,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/symbolic/expr/grammar.h"
 #include "touchstone/symbolic/number/limits.h"
+#include "touchstone/symbolic/number/power.h"
 
 namespace touchstone::symbolic {
 
@@ -169,7 +170,10 @@ Scanner::Token Scanner::read_number(std::size_t at) {
     fail(at, fmt::format("\"{}\" is no number; a name must not begin with a digit",
                          text_.substr(at, end - at)));
   position_ = of_c ? end : i;
-  return {Kind::Number, text_.substr(at, i - at), at, value};
+  const bool is_unsigned = base != 10 || lower.find('u') != lower.npos;
+  const bool is_long = of_c && lower.find('l') != lower.npos;
+  return {Kind::Number, text_.substr(at, i - at), at, value,
+          is_long || value >= power_of_two(is_unsigned ? 32 : 31)};
 }
 
 }  // namespace touchstone::symbolic

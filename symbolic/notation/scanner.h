@@ -15,7 +15,8 @@ class Scanner {
     Kind kind = Kind::End;
     std::string_view text;
     std::size_t at = 0;
-    Int value{};  // of a Number
+    Int value{};           // of a Number
+    bool is_long = false;  // in C: of 64 bits, by its suffix or size
     bool is(std::string_view word) const {
       return (kind == Kind::Name || kind == Kind::Symbol) && text == word;
     }

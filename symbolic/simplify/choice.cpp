@@ -211,7 +211,7 @@ Linear Simplifier::select(Id c, Linear gap) {
     const Term only = gap.terms[0];
     const NodeData& inner = c_[only.atom];
     const Id both_hold[] = {c, inner.kind == NodeKind::Select ? inner.args[0] : only.atom};
-    if (inner.kind == NodeKind::Select || inner.boolean) {
+    if (inner.kind == NodeKind::Select || is_condition(inner.kind)) {
       law("where.and", [&](Instance& i) {
         const bool nested = inner.kind == NodeKind::Select;
         i.bind("x", atom(c)).bind("y", atom(both_hold[1]));
@@ -261,7 +261,9 @@ Linear Simplifier::select(Id c, Linear gap) {
   }
   if (n.kind == NodeKind::Negative) {
     const Linear limit = plus(gap, n.args[0], -1);
-    if (!limit.is_constant() && bounds(limit).at_least(1) && bounds(gap).at_least(0) &&
+    const auto partial = [&](const Term& t) { return c_.partial(t.atom); };
+    if (std::ranges::none_of(limit.terms, partial) && !limit.is_constant() &&
+        bounds(limit).at_least(1) && bounds(gap).at_least(0) &&
         bounds_of_sum(limit, gap, -1).at_least(0)) {
       law("mod.wrap_choice", "x", gap, "b", limit);
       return modulo(gap, limit);

@@ -285,11 +285,15 @@ bool Simplifier::truncate_quotient(Linear& s) {
     const Trace::Mark start = mark();
     const Id parts[] = {negative(x), negate(zero(modulo(x, y)))};
     const Id flag = both(parts);
+    Id used = flag;
+    if (!find_term(s.terms, flag) && y == Linear{2, {}})  // x%2 is the flag itself
+      if (const Linear chosen = where(parts[0], linear(parts[1]), {}); chosen.terms.size() == 1)
+        used = chosen.terms[0].atom;
     rewind(start);
-    const Term* const own = find_term(s.terms, flag);
-    if (!own || own->coef != t.coef || c_.partial(flag)) continue;
+    const Term* const own = find_term(s.terms, used);
+    if (!own || own->coef != t.coef || c_.partial(used)) continue;
     law("tdiv.up", "x", x, "b", y);
-    add(s, flag, -t.coef);
+    add(s, used, -t.coef);
     add(s, atom(t.atom), -t.coef);
     add(s, truncated(x, y, false), t.coef);
     return true;
@@ -484,7 +488,7 @@ void Simplifier::recombine(Linear& s) {
     quotients += n.kind == NodeKind::Div;
     choices |= n.kind == NodeKind::Select;
     flags += is_condition(n.kind);
-    joint |= n.kind == NodeKind::And;
+    joint |= n.kind == NodeKind::And || n.kind == NodeKind::Select;
     symbolic += n.kind == NodeKind::Mod || truncates(n.kind);
     if (n.kind == NodeKind::Product)
       for (const Id f : n.args) {

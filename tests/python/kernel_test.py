@@ -444,3 +444,27 @@ def test_numpys_order_of_sums_is_replayed(dtype, shape, axes):
     sums = x.sum(axes)
     assert k.check(made, [x], sums, profile).status == "PASS"
     assert k.check(made, [x], np.nextafter(sums, np.asarray(np.inf, dtype)), profile).status == "FAIL"
+
+
+@pytest.mark.parametrize("formula, shape, axes", [
+    ("sum(transpose(x[40,130]), axis=[0,1])", (40, 130), (0, 1)), ("sum(permute(x[5,40,130], dims=[2,1,0]), axis=[0,1])", (5, 40, 130), (1, 2)),
+    ("sum(permute(x[40,5,130], dims=[2,1,0]), axis=[0,2])", (40, 5, 130), (0, 2)), ("sum(transpose(x[40,130]), axis=0)", (40, 130), 1)])
+def test_numpys_sums_of_permuted_arrays_are_legal(formula, shape, axes):
+    x = np.random.default_rng(5).normal(size=shape).astype("float32")
+    profile = '{"name": "numpy sums", "base": "glibc", "sum": "numpy"}'
+    found = k.check(k.Kernel.from_formula(formula), [x], np.asarray(x.sum(axes)), profile)
+    assert found.status in ("PASS", "WEAK")
+
+
+def test_numpys_sums_of_float16_under_library():
+    x = np.random.default_rng(6).normal(size=(3, 1000)).astype("float16")
+    made = k.Kernel.from_formula("sum(x[3,1000]:f16, axis=1)")
+    profile = '{"name": "numpy sums", "base": "library", "sum": "numpy"}'
+    assert k.check(made, [x], x.sum(1), profile).status == "PASS"
+    assert k.check(made, [x], np.nextafter(x.sum(1), np.float16(np.inf)), profile).status == "FAIL"
+
+
+def test_exp_next_to_the_middle_of_two_numbers():
+    x = np.array([float.fromhex("0x1.46ad1bb23025ap+9")])
+    right = np.array([0x7ad80e236b24fcf5], "u8").view("f8")
+    assert k.check(k.Kernel.from_formula("exp(x[1]:f64)"), [x], right, "ieee").status == "PASS"
