@@ -223,7 +223,7 @@ void powers(bool two, const Ends<T>& a, bool points, N n, Ends<T>& out, Key<T>* 
   for (std::int64_t i = 0; i < n; ++i) ok[i] &= static_cast<Key<T>>(sure[i]);
 }
 
-// The results of exp as `function` of legal_function.h has them: only exp(0) is exact.
+// Widens the results of exp as `function` of legal_function.h does: only exp(0) is exact.
 template <class T, class N>
 void widen_exp(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
   Key<T> errs[kRow];
@@ -250,7 +250,7 @@ void widen_exp(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
   for (std::int64_t i = 0; i < n; ++i) out.lo[i] = out.lo[i] < 0 ? T{} : out.lo[i];
 }
 
-// Those of EXP2, as `exp2` of legal.h.
+// Widens the results of EXP2 by their declared error, as `exp2` of legal.h does.
 template <class T, class N>
 void widen_exp2(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
   const auto by = [&](T x) {
@@ -265,7 +265,7 @@ void widen_exp2(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
   }
 }
 
-// The results of either; of two signs they may be apart.
+// Makes a result of either `a` or `out` legal. Not for operands of two signs: those may be apart.
 template <class T, class N>
 void unite(const Ends<T>& a, N n, Ends<T>& out, Key<T>* ok) {
   for (std::int64_t i = 0; i < n; ++i) {

@@ -251,18 +251,23 @@ class LegalFloatSum : public LegalReducer {
     points_ = false;  // then the lowest bit does not matter
     for (std::size_t i = 0; i < lows.size(); ++i) {
       const double low = value(lows[i]), high = value(highs[i]);
-      const double most = std::max(std::abs(low), std::abs(high));
-      nonzero_ += most != 0 ? 1 : 0;
-      magnitude_ += most;
-      largest_ = std::max(largest_, most);
-      positive_.sum += std::max(high, 0.0);
-      negative_.sum += std::max(-low, 0.0);
-      positive_.terms += high > 0 ? 1 : 0;
-      negative_.terms += low < 0 ? 1 : 0;
+      count_sizes(low, high);
     }
     last_ = in.get<T>(first + count - 1);
     total_ += count;
     return true;
+  }
+
+  // Counts a term between these ends.
+  void count_sizes(double low, double high) {
+    const double most = std::max(std::abs(low), std::abs(high));
+    nonzero_ += most != 0 ? 1 : 0;
+    magnitude_ += most;
+    largest_ = std::max(largest_, most);
+    positive_.sum += std::max(high, 0.0);
+    negative_.sum += std::max(-low, 0.0);
+    positive_.terms += high > 0 ? 1 : 0;
+    negative_.terms += low < 0 ? 1 : 0;
   }
 
   void add(const Legal<T>& term, bool unrounded) {
@@ -281,7 +286,6 @@ class LegalFloatSum : public LegalReducer {
       return add(Legal<T>::point(end), false);
     }
     if (low == 0 && high == 0) return;
-    ++nonzero_;
     low_.add(term.lo);
     if (low == high) {
       lowest_bit_ = std::min(lowest_bit_, lowest_bit(low));
@@ -290,13 +294,7 @@ class LegalFloatSum : public LegalReducer {
       spread_.add(term.hi);
       spread_.add(scalar::neg(term.lo));
     }
-    const double most = std::max(std::abs(low), std::abs(high));
-    magnitude_ += most;
-    largest_ = std::max(largest_, most);
-    positive_.sum += std::max(high, 0.0);
-    negative_.sum += std::max(-low, 0.0);
-    positive_.terms += high > 0 ? 1 : 0;
-    negative_.terms += low < 0 ? 1 : 0;
+    count_sizes(low, high);
   }
 
   void add_infinite(double low, double high) {

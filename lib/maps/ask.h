@@ -22,7 +22,7 @@ inline constexpr Operation kOperations[] = {
     {"bijective", 1, "both: is it a permutation?"},
     {"overlap", 2, "do the two have a result in common?"},
     {"inverse", 1, "the point of each result, and which numbers are results"},
-    {"complement", 1, "the layout of what a layout leaves out below --size [its end]"},
+    {"complement", 1, "the layout of the addresses below --size that a layout does not reach [its end]"},
     {"divide", 2, "CuTe's logical_divide: the first in tiles of the second"},
     {"product", 2, "CuTe's logical_product: the first, repeated as the second says"},
     {"coalesce", 1, "the same layout with the fewest modes"},
@@ -43,11 +43,11 @@ struct Options {
   std::string to;  // the notation of a resulting map; empty: "[i] -> [..]"
 };
 
-/// What a text is in: a Language, or "view" (a shape and movement operations, `10,10 permute 1,0`).
-/// Empty: as the text's own signs say. Throws ParseError.
+/// The notation of each text: a Language, or "view" (a shape and movement operations, `10,10
+/// permute 1,0`). Empty: guessed from the text. Throws ParseError.
 Map read_map(const symbolic::Question& text, const std::string& from,
              const std::vector<std::string>& symbols);
-/// Both maps of a question; each takes those variables that its text has, or that neither has.
+/// Each map takes the variables that its text names. Throws ParseError for a variable in no text.
 std::vector<Map> read_maps(const std::vector<std::string>& texts,
                            const std::vector<std::string>& from, const symbolic::Question& given,
                            const std::vector<std::string>& symbols);

@@ -45,8 +45,8 @@ struct Solution {
 /// search.
 Solution solve(const std::vector<Unknown>& unknowns, std::int64_t target, bool not_all_zero);
 
-/// The axes that a result determines once those of earlier steps are known: from the smallest, each
-/// stride exceeds the reach of those before it.
+/// A result determines these axes once the axes of earlier steps are known. They are sorted by
+/// stride, and each stride exceeds the sum that the axes before it can reach.
 struct DecodeStep {
   std::size_t result;
   std::vector<std::size_t> axes;

@@ -235,7 +235,7 @@ std::vector<std::string> missing_facts(const Map& a, const Map& given) {
   const Map b = given.over_inputs_of(a);
   using symbolic::Expr;
   symbolic::Exprs e;
-  std::vector<std::string> terms, constants;  // what a fact may be about
+  std::vector<std::string> terms, constants;  // operands of the facts to try
   std::vector<std::pair<std::string, std::string>> divisions;
   const auto add = [](auto& list, auto text) {
     if (std::ranges::find(list, text) == list.end()) list.push_back(std::move(text));

@@ -21,8 +21,8 @@ struct Reply {
 /// Do both have the same domain and the same results there? Over the inputs of `a`, as
 /// Map::over_inputs_of. Throws ShapeError if the inputs do not fit.
 Reply same(const Map& a, const Map& b);
-/// Facts, each of which would make the maps equal: a divisibility or a bound of a variable or of a
-/// dividend, weakest first; none that follows from another. Proved, with points that satisfy it.
+/// Missing facts: under each of them alone the maps are proved equal. A fact is a divisibility or a
+/// bound of a variable or a dividend; the weakest comes first, and none follows from another.
 std::vector<std::string> missing_facts(const Map& a, const Map& b);
 /// Do different points have different results?
 Reply injective(const Map& map);

@@ -153,7 +153,7 @@ bool Simplifier::wrap_symbolic(Linear& s) {
       return true;
     };
     const Int g = content(added);
-    for (const Int& m : {g, -g}) {  // all of what the flag adds is taken off the sum
+    for (const Int& m : {g, -g}) {  // the flag cancels m*x
       const Linear x = -divided(added, m);
       if (below && replace("mod.wrap_choice", x, m, shifted(plus(zero, x), 1))) return true;
     }

@@ -14,7 +14,7 @@ namespace {
 
 using namespace drawn;  // NOLINT(google-build-using-namespace)
 
-/// A map and what it is by definition.
+/// A drawn map, and its results at each point by enumeration.
 struct Case {
   std::optional<Map> map;
   Point sizes;

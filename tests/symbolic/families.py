@@ -442,7 +442,7 @@ def chosen_in_fact():
 
 
 def questions(draws):
-    """Rows of JSON lines, each with the family, what is asked, and the expectation."""
+    """Yields for each question its family, its kind (form, min or max), its JSON object and the expected answer."""
     for name, draw in FAMILIES.items():
         seen = set()
         for _ in range(draws):
