@@ -48,11 +48,19 @@ std::string rules_page() {
       "The {} laws of the simplifier, `LHS -> RHS ; CONDITION`, generated from the table by "
       "`touchstone prove --docs`.\n`touchstone prove NAME` prints one in words, with an example "
       "and a proof; `--all` also proves the {} laws of\nbounds. [Proofs](symbolic.md#proofs) "
-      "defines what a law claims.\n\n```\n",
+      "defines what a law claims.\n",
       symbolic::rules().size(), symbolic::bound_rules().size());
-  for (const symbolic::Rule& r : symbolic::rules())
-    text += fmt::format("{:{}}  {}\n", r.name, width, text_of(read_claim(r)));
-  return text + "```\n";
+  for (const bool matched : {true, false}) {
+    text += matched ? "\n## Applied by the matcher\n\nWherever the left side occurs and the right "
+                      "side is simpler:\n\n```\n"
+                    : "\n## Applied by procedures\n\nA row names the steps of code that computes "
+                      "what it needs:\n\n```\n";
+    for (const symbolic::Rule& r : symbolic::rules())
+      if ((r.root != symbolic::Rule::Root::None) == matched)
+        text += fmt::format("{:{}}  {}\n", r.name, width, text_of(read_claim(r)));
+    text += "```\n";
+  }
+  return text;
 }
 
 }  // namespace touchstone::prove

@@ -248,7 +248,7 @@ Interval written_bounds(const Tape& tape, const Context& context) {
 /// conditions hold nowhere.
 Interval exact_bounds(const Question& question, const Reading& reading, const Context& context,
                       const Solution& solution) {
-  const Interval known = meet(solution.bounds(), written_bounds(reading.tape, context));
+  Interval known = meet(solution.bounds(), written_bounds(reading.tape, context));
   if (context[solution.id()].kind == NodeKind::Constant && reading.conditions.empty()) return known;
   const auto within_limit = [](const Search& search) {
     const auto work = search.work();
@@ -281,7 +281,44 @@ Interval exact_bounds(const Question& question, const Reading& reading, const Co
   Search search(context);
   search.add(solution.id());
   for (const Id condition : reading.conditions) search.add(condition);
-  return within_limit(search) ? run(search) : known;
+  if (within_limit(search)) return run(search);
+  Tape answer;
+  answer.read(solution.text(), reading.names);
+  return meet(known, written_bounds(answer, context));
+}
+
+/// The expression, tidied, with each part in its smallest form where that is smaller.
+Expr simplified_inside(Exprs& exprs, Expr root, CanonicalBuilder& builder) {
+  Extractor extractor(builder.context(), Extractor::For::Text);
+  std::map<Expr, std::optional<Id>> nodes;  // nullopt: divides by 0
+  std::map<Expr, Expr> forms;
+  return tidied(exprs, root, [&](Expr part, Expr now) {
+    const auto known = [&](Expr form) { return forms[part] = form; };
+    std::optional<Id>& node = nodes[part];
+    if (exprs.is_constant(part)) {
+      node = builder.constant(exprs.value(part));
+    } else if (exprs.op(part) == ExprOp::Variable) {
+      node = builder.name(exprs.name(part));
+    } else {
+      Ids args;
+      for (const Expr a : exprs.args(part)) {
+        if (!nodes.at(a)) return known(now);
+        args.push_back(*nodes.at(a));
+      }
+      if (divides(exprs.op(part)) && builder.is_zero(args[1])) return known(now);
+      node = builder.apply(exprs.op(part), args);
+      const auto same = std::ranges::find(args, *node);
+      if (same != args.end())
+        if (const Expr own =
+                forms.at(exprs.arg(part, static_cast<std::size_t>(same - args.begin())));
+            exprs.size(own) < exprs.size(now))
+          now = own;
+    }
+    const int form = extractor.extract(*node);
+    if (extractor.forms()[static_cast<std::size_t>(form)].size >= exprs.size(now))
+      return known(now);
+    return known(parse_expr(exprs, render(extractor.forms(), form)));
+  });
 }
 
 }  // namespace
@@ -316,12 +353,12 @@ Solution::Solution(const Reading& reading, const Question& question, Context& co
   size_ = extractor_->forms()[static_cast<std::size_t>(form_)].size;
   try {
     if (reading.tape.size() < size_ || reading.tape.divides_by_zero())
-      write(question.text, reading.names);
+      write(question.text, reading.names, builder);
   } catch (const ParseError&) {  // a literal divisor 0 in a part that is never evaluated
   }
 }
 
-void Solution::write(std::string_view text, const Names& names) {
+void Solution::write(std::string_view text, const Names& names, CanonicalBuilder& builder) {
   Exprs exprs;
   Expr root = parse_expr(exprs, text);
   std::map<std::string, Expr, std::less<>> numbers;  // one-valued names, counted as numbers
@@ -329,7 +366,8 @@ void Solution::write(std::string_view text, const Names& names) {
     if (node.is_constant())
       numbers.emplace(name, exprs.constant((*node.context())[node.id()].first));
   if (!numbers.empty()) root = exprs.substitute(root, numbers);
-  root = tidied(exprs, root);
+  root = exprs.size(root) <= kLimits.tidied_parts ? simplified_inside(exprs, root, builder)
+                                                  : tidied(exprs, root);
   const bool divides_by_zero = std::ranges::any_of(exprs.parts(root), [&](Expr e) {
     return divides(exprs.op(e)) && exprs.is_constant(exprs.arg(e, 1), 0);
   });

@@ -12,6 +12,8 @@
 
 namespace touchstone::symbolic {
 
+class CanonicalBuilder;
+
 /// An expression over named variables to simplify under assumptions, as text.
 struct Question {
   std::vector<std::pair<std::string, Interval>> variables;
@@ -48,7 +50,7 @@ struct Reading {
 };
 
 /// A solved question: its canonical node under the assumptions and the smallest form found. The
-/// candidates are the rendered node and the text as written (tidied).
+/// candidates are the rendered node and the text as written, simplified inside.
 class Solution {
  public:
   /// `reading` must be of this question in this context. Throws like Reading.
@@ -59,15 +61,16 @@ class Solution {
   std::string text() const;
 
  private:
-  /// Takes the tidied input text if it is smaller and cannot divide by 0.
-  void write(std::string_view text, const std::map<std::string, Node>& names);
+  /// Takes the input text, simplified inside, if it is smaller and cannot divide by 0.
+  void write(std::string_view text, const std::map<std::string, Node>& names,
+             CanonicalBuilder& builder);
 
   Id id_ = 0;
   Interval bounds_;
   std::optional<Extractor> extractor_;
   int form_ = 0;
   std::size_t size_ = 0;
-  std::string written_;  // empty unless the form is the tidied input
+  std::string written_;  // empty unless it is the input, simplified inside
 };
 
 /// Simplifies in `scratch`, which it clears first, so answers are independent.

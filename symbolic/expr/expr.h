@@ -107,6 +107,9 @@ class Exprs {
 /// Removes redundant parts: `x + 0`, `x*1`, `min(x, x)`, `not not x < y`. The result is no larger,
 /// and defined and equal wherever root is defined.
 Expr tidied(Exprs& exprs, Expr root);
+/// The same, where `smaller(part, now)` may replace each part by an equal one: `now` is the part
+/// with its operands tidied.
+Expr tidied(Exprs& exprs, Expr root, const std::function<Expr(Expr part, Expr now)>& smaller);
 
 /// Python-like text of a tree with the fewest parentheses that keep its shape; parse_expr returns
 /// the same tree.

@@ -44,6 +44,17 @@ std::optional<Expr> reduced_quotient(Exprs& x, Expr dividend, Expr divisor) {
   return below.is_one() ? over : x.apply(ExprOp::Div, {over, x.constant(below)});
 }
 
+/// x//2//3 is x//6.
+std::optional<Expr> joined_quotient(Exprs& x, Expr dividend, Expr divisor) {
+  if (x.op(dividend) != ExprOp::Div || !x.is_constant(divisor)) return std::nullopt;
+  const Expr inner = x.arg(dividend, 1);
+  if (!x.is_constant(inner) || x.value(inner).sign() <= 0 || x.value(divisor).sign() <= 0)
+    return std::nullopt;
+  const Expr both = x.constant(x.value(inner) * x.value(divisor));
+  if (const auto less = reduced_quotient(x, x.arg(dividend, 0), both)) return less;
+  return x.apply(ExprOp::Div, {x.arg(dividend, 0), both});
+}
+
 /// Applies the operator to operands that are already tidied.
 Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
   const auto is = [&](std::size_t i, int value) { return x.is_constant(args[i], value); };
@@ -75,8 +86,12 @@ Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
     case ExprOp::Mul:
       if (is(0, 1)) return args[1];
       if (is(1, 1)) return args[0];
+      if (x.is_constant(args[1]) && x.op(args[0]) == op && x.is_constant(x.arg(args[0], 1)))
+        return tidy(x, op,
+                    {x.arg(args[0], 0), x.constant(x.value(x.arg(args[0], 1)) * x.value(args[1]))});
       break;
     case ExprOp::Div:
+      if (const auto both = joined_quotient(x, args[0], args[1])) return *both;
       if (const auto less = reduced_quotient(x, args[0], args[1])) return *less;
       [[fallthrough]];
     case ExprOp::TruncDiv:
@@ -118,14 +133,18 @@ Expr tidy(Exprs& x, ExprOp op, std::vector<Expr> args) {
 
 }  // namespace
 
-Expr tidied(Exprs& exprs, Expr root) {
+Expr tidied(Exprs& exprs, Expr root, const std::function<Expr(Expr, Expr)>& smaller) {
   return rebuilt(exprs, root, [&](Expr e, std::vector<Expr> args) {
-    if (args.empty()) return e;
+    if (args.empty()) return smaller(e, e);
     const ExprOp op = exprs.op(e);
     // A literal divisor 0 would not parse.
     if (divides(op) && exprs.is_constant(args[1], 0)) args[1] = exprs.arg(e, 1);
-    return tidy(exprs, op, std::move(args));
+    return smaller(e, tidy(exprs, op, std::move(args)));
   });
+}
+
+Expr tidied(Exprs& exprs, Expr root) {
+  return tidied(exprs, root, [](Expr, Expr now) { return now; });
 }
 
 }  // namespace touchstone::symbolic

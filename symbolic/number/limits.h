@@ -96,6 +96,7 @@ struct Limits {
   std::size_t placed_cells = 1 << 14;   // members times terms of a choice; with more, only
                                         // placements that leave all or nothing beside it are tried
   std::size_t turned_digits = 4;        // of a sum whose complements are tried
+  std::size_t tidied_parts = 200;       // of a question that stays, whose parts get their forms
   std::size_t later_nodes = 48;         // larger expressions are laid out part by part
   std::size_t reread_nodes = 128;       // a larger expression is not read back
   std::size_t reread_size = 400;        // nor one whose text is longer

@@ -29,6 +29,11 @@ Linear without_term(const Linear& s, std::size_t i) {
   return r;
 }
 
+/// The larger of two values, or the smaller one under a negative coefficient.
+Interval chosen_of(const Interval& a, const Interval& b, const Int& coef) {
+  return coef.sign() > 0 ? larger(a, b) : larger(a * Int(-1), b * Int(-1)) * Int(-1);
+}
+
 }  // namespace
 
 Interval Simplifier::plain_bounds(const Linear& sum) const {
@@ -81,7 +86,20 @@ Interval Simplifier::part_bounds(const Linear& sum) const {
   }
   if (!known) return {};
   const bool several = sum.terms.size() > 1 && sum.terms.size() <= kLimits.fact_terms;
-  return several ? meet(r, relaxed_bounds(sum, true)) : r;
+  if (!several) return r;
+  r = meet(r, relaxed_bounds(sum, true));
+  // A maximum is one of its members, each of which the facts may bound together with the rest.
+  const auto whole = [&](const Linear& s) { return meet(lasting_bounds(s), fact_bounds(s)); };
+  for (std::size_t i = 0; i < sum.terms.size(); ++i) {
+    const Term& t = sum.terms[i];
+    if (c_.kind(t.atom) != NodeKind::Max) continue;
+    const Linear rest = without_term(sum, i);
+    Interval range = whole(rest);
+    for (const Id member : c_[t.atom].args)
+      range = chosen_of(range, whole(plus(rest, member, t.coef)), t.coef);
+    r = meet(r, range);
+  }
+  return r;
 }
 
 Interval Simplifier::bounds_of_sum(const Linear& a, const Linear& b, const Int& factor) const {
@@ -128,6 +146,10 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   if (last_sum_ == sum) return last_bounds_;
   KnownBounds* const known = place_of(sum, 0);
   if (known && known->facts == 0 && known->sum == sum) return known->bounds;
+  if (const auto apart = bounds_of_groups(sum, shared)) {
+    if (known) *known = {sum, *apart, 0};
+    return *apart;
+  }
   if (r.lo || r.hi || !choose || !unbounded(sum)) {
     const Interval plain = r;  // its ends are congruent to the sum
     if (quotients) r = meet(r, relaxed_bounds(sum));
@@ -143,6 +165,34 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   last_sum_ = sum;
   last_bounds_ = r;
   return r;
+}
+
+std::optional<Interval> Simplifier::bounds_of_groups(const Linear& sum, unsigned shared) const {
+  struct Group {
+    unsigned variables;
+    Linear sum;
+  };
+  SmallVector<Group, 4> groups;
+  Interval alone = Interval::point(sum.constant);
+  int several = 0;
+  for (const Term& t : sum.terms) {
+    Group own{c_.variables_in(t.atom), Linear{0, {t}}};
+    if ((own.variables & shared) == 0) {
+      alone.add_product(c_.bounds(t.atom), t.coef);
+      continue;
+    }
+    for (std::size_t i = groups.size(); i-- > 0;) {
+      if ((groups[i].variables & own.variables) == 0) continue;
+      own.variables |= groups[i].variables;
+      add(own.sum, groups[i].sum);
+      groups.erase(groups.begin() + i);
+    }
+    groups.push_back(std::move(own));
+  }
+  for (const Group& g : groups) several += g.sum.terms.size() > 1 ? 1 : 0;
+  if (several < 2) return std::nullopt;
+  for (const Group& g : groups) alone = alone + lasting_bounds(g.sum);
+  return trimmed(alone, plain_congruence(sum)).value_or(alone);
 }
 
 Interval Simplifier::relaxed_bounds(const Linear& sum, bool under_facts) const {
@@ -204,17 +254,13 @@ Interval Simplifier::choice_bounds(const Linear& sum, unsigned shared) const {
       Interval other =
           bounds_of_both(rest, listed ? m.first : Int(0),
                          listed ? m.terms : std::span<const Term>(alone), t.coef, range_of);
-      if (n.kind == NodeKind::Select && std::ranges::any_of(rest.terms, quotient)) {
-        Linear chosen = plus(rest, id, t.coef);  // shares quotients with the chosen part
+      if (std::ranges::any_of(rest.terms, quotient) ||
+          (listed && std::ranges::any_of(m.terms, quotient))) {
+        Linear chosen = plus(rest, id, t.coef);  // its quotients may share parts
         if (std::ranges::none_of(chosen.terms, chooses))
           other = meet(other, relaxed_bounds(chosen));
       }
-      if (n.kind == NodeKind::Select)
-        range = hull(range, other);
-      else if (t.coef.sign() > 0)
-        range = larger(range, other);
-      else
-        range = larger(range * Int(-1), other * Int(-1)) * Int(-1);
+      range = n.kind == NodeKind::Select ? hull(range, other) : chosen_of(range, other, t.coef);
     }
     r = meet(r, range);
   }

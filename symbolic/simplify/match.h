@@ -121,6 +121,9 @@ struct CompiledRule {
   mutable std::atomic<const Outcome*> outcome_ = nullptr;
 };
 
+/// Throws Error with the reason if the matcher cannot apply the rule, whose root is given.
+void check_matched(const Rule& rule);
+
 /// The first rule that the matcher applies at a root.
 const CompiledRule* compiled_rules(Rule::Root root);
 

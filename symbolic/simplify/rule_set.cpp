@@ -3,6 +3,9 @@
 #include <array>
 #include <string>
 
+#include <fmt/format.h>
+
+#include "touchstone/symbolic/expr/grammar.h"
 #include "touchstone/symbolic/simplify/match.h"
 #include "touchstone/symbolic/simplify/simplifier.h"
 
@@ -89,7 +92,11 @@ class Compiler {
         r.op = Op::Maximum;
         r.args.push_back(sum(e_.arg(e, 1)));
         break;
-      default: throw Error("no pattern");
+      default:
+        throw Error(
+            fmt::format("the matcher has no pattern for {}: leave out the rule's root and "
+                        "let a procedure apply it, or extend Pattern (match.h)",
+                        render(e_, e)));
     }
     return r;
   }
@@ -214,6 +221,24 @@ const Part& kept(std::atomic<const Part*>& place, const Rule& rule,
 
 CompiledRule::CompiledRule(const Rule& r, const CompiledRule* after)
     : rule(r), next(after), kinds(kinds_in_text(r)) {}
+
+void check_matched(const Rule& rule) {
+  try {
+    CompiledRule::Patterns patterns;
+    CompiledRule::Outcome outcome;
+    compile(rule, patterns);
+    read_outcome(rule, outcome);
+    std::vector<Expr> sides = outcome.conditions;
+    sides.push_back(outcome.rhs);
+    for (const Expr side : sides)
+      for (const Expr e : outcome.exprs.parts(side))
+        if (outcome.exprs.op(e) == ExprOp::Variable &&
+            patterns.letters.find(outcome.exprs.name(e)[0]) == std::string::npos)
+          throw Error(fmt::format("the left side does not bind {}", outcome.exprs.name(e)));
+  } catch (const Error& e) {
+    throw Error(fmt::format("rule {}: {}", rule.name, e.what()));
+  }
+}
 
 const CompiledRule::Patterns& CompiledRule::compiled_patterns() const {
   return kept(patterns_, rule, compile);

@@ -270,6 +270,10 @@ class Simplifier {
   void complement_quotients(Linear& s);
   bool wrap(Linear& s);
   bool wrap_symbolic(Linear& s);
+  /// The same for one choice: `whole`, equal to s, has the term t, which adds `added` where
+  /// `zero` is below 0, or is 0.
+  bool wrap_symbolic(Linear& s, const Linear& whole, const Term& t, const Linear& zero,
+                     const Linear& added, bool below);
   bool shift_quotient(Linear& s);
   void join_opened(Linear& s, bool turn);
   /// to += factor * what, with quotients replaced by equivalent ones; true if any was replaced.
@@ -292,6 +296,9 @@ class Simplifier {
   Interval bounds_of_sum(const Linear& a, const Linear& b, const Int& factor) const;
   /// Bounds that hold without the facts, as nodes may store them.
   Interval lasting_bounds(const Linear& sum) const;
+  /// The sum of the bounds of groups of terms that share no variables; nullopt if fewer than two
+  /// groups have several terms. `shared` variables occur in several terms.
+  std::optional<Interval> bounds_of_groups(const Linear& sum, unsigned shared) const;
   Interval relaxed_bounds(const Linear& sum, bool under_facts = false) const;
   /// Bounds by cases of choices; terms with none of the `shared` variables, which occur in several
   /// terms, are bounded separately.

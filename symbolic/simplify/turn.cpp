@@ -134,45 +134,57 @@ bool Simplifier::wrap_symbolic(Linear& s) {
     const NodeData& flag = c_[n.args[0]];
     const bool below = flag.kind == NodeKind::Negative;
     if (!below && flag.kind != NodeKind::Zero) continue;
-    const Linear zero = linear(flag.args[0]);
-    Linear added;  // where the flag holds
-    add(added, n.args[1], t.coef);
-    const auto replace = [&](std::string_view rule, const Linear& x, const Int& m,
-                             const Linear& b) {
-      if (b.is_constant() || !bounds(b).at_least(1)) return false;
-      Linear rest = plus(s, t.atom, -t.coef);
-      const std::size_t before = rest.terms.size();
-      add(rest, x, -m);
-      if (rest.terms.size() + x.terms.size() != before) return false;
-      const bool low = rule == "mod.wrap_symbolic_low", wraps = rule == "mod.wrap_symbolic";
-      const Linear from = wraps ? plus(x, b) : low ? shifted(x, 1) : x, gap = plus(b, x, -1);
-      if (!bounds(from).at_least(0) || !bounds(gap).at_least(low || wraps ? 1 : 0)) return false;
-      law(rule, "x", x, "b", b);
-      add(rest, modulo(x, b), m);
-      s = std::move(rest);
-      return true;
-    };
-    const Int g = content(added);
-    for (const Int& m : {g, -g}) {  // the flag cancels m*x
-      const Linear x = -divided(added, m);
-      if (below && replace("mod.wrap_choice", x, m, shifted(plus(zero, x), 1))) return true;
-    }
-    for (const Linear& inner : {zero, -zero}) {
-      if (below && !(inner == zero)) break;
-      for (const Term& lead : inner.terms) {
-        const Term* const own = find_term(s.terms, lead.atom);
-        if (!own || !divides(lead.coef, own->coef)) continue;
-        const Int m = floor_div(own->coef, lead.coef);
-        if (!divides(m, g)) continue;
-        const Linear b = divided(added, m);
-        if (below) {
-          if (replace("mod.wrap_symbolic", inner, m, b)) return true;
-          continue;
-        }
-        if (replace("mod.wrap_symbolic_low", shifted(inner, -1), m, b)) return true;
-        for (const Linear& period : {-b, plus(-b, inner, -1)})  // equal where the flag holds
-          if (replace("mod.wrap_symbolic_high", plus(inner, period), m, period)) return true;
+    for (const bool turned : {false, true}) {
+      if (turned && !below) break;
+      Linear zero = linear(flag.args[0]), added, whole = s;
+      add(added, n.args[1], t.coef);  // where the flag holds
+      if (turned) {                   // where its negation holds
+        add(whole, added);
+        zero = shifted(-zero, -1);
+        added = -added;
       }
+      if (wrap_symbolic(s, whole, t, zero, added, below)) return true;
+    }
+  }
+  return false;
+}
+
+bool Simplifier::wrap_symbolic(Linear& s, const Linear& whole, const Term& t, const Linear& zero,
+                               const Linear& added, bool below) {
+  const auto replace = [&](std::string_view rule, const Linear& x, const Int& m, const Linear& b) {
+    if (b.is_constant() || !bounds(b).at_least(1)) return false;
+    Linear rest = plus(whole, t.atom, -t.coef);
+    const std::size_t before = rest.terms.size();
+    add(rest, x, -m);
+    if (rest.terms.size() + x.terms.size() != before) return false;
+    const bool low = rule == "mod.wrap_symbolic_low", wraps = rule == "mod.wrap_symbolic";
+    const Linear from = wraps ? plus(x, b) : low ? shifted(x, 1) : x, gap = plus(b, x, -1);
+    if (!bounds(from).at_least(0) || !bounds(gap).at_least(low || wraps ? 1 : 0)) return false;
+    law(rule, "x", x, "b", b);
+    add(rest, modulo(x, b), m);
+    s = std::move(rest);
+    return true;
+  };
+  const Int g = content(added);
+  for (const Int& m : {g, -g}) {  // the flag cancels m*x
+    const Linear x = -divided(added, m);
+    if (below && replace("mod.wrap_choice", x, m, shifted(plus(zero, x), 1))) return true;
+  }
+  for (const Linear& inner : {zero, -zero}) {
+    if (below && !(inner == zero)) break;
+    for (const Term& lead : inner.terms) {
+      const Term* const own = find_term(whole.terms, lead.atom);
+      if (!own || !divides(lead.coef, own->coef)) continue;
+      const Int m = floor_div(own->coef, lead.coef);
+      if (!divides(m, g)) continue;
+      const Linear b = divided(added, m);
+      if (below) {
+        if (replace("mod.wrap_symbolic", inner, m, b)) return true;
+        continue;
+      }
+      if (replace("mod.wrap_symbolic_low", shifted(inner, -1), m, b)) return true;
+      for (const Linear& period : {-b, plus(-b, inner, -1)})  // equal where the flag holds
+        if (replace("mod.wrap_symbolic_high", plus(inner, period), m, period)) return true;
     }
   }
   return false;

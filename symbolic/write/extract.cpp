@@ -27,18 +27,24 @@ Extractor::Sum Extractor::plus(const Sum& a, const Sum& b, const Int& factor) co
 int Extractor::constant(const Int& value) {
   Form& f = forms_.emplace_back();
   f.value = value;
+  f.largest = abs(value).small().value_or(std::numeric_limits<std::int64_t>::max());
   if (purpose_ == For::Code) f.bounds = Interval::point(value);
   return static_cast<int>(forms_.size()) - 1;
 }
 
 int Extractor::apply(ExprOp op, std::initializer_list<int> args) {
   std::size_t total = 1;
-  for (const int a : args) total = plus_saturated(total, size(a));
+  std::int64_t largest = 0;
+  for (const int a : args) {
+    total = plus_saturated(total, size(a));
+    largest = std::max(largest, forms_[static_cast<std::size_t>(a)].largest);
+  }
   const Form& left = forms_[static_cast<std::size_t>(*args.begin())];
   if (op == ExprOp::Sub && left.op == ExprOp::Constant && left.value.is_zero()) --total;
   Form& f = forms_.emplace_back();
   f.op = op;
   f.size = total;
+  f.largest = largest;
   for (const int a : args) f.args.push_back(a);
   if (purpose_ == For::Code)
     f.bounds = bounds_of(op, f.args.size(), [&](std::size_t i) -> const Interval& {
@@ -178,7 +184,8 @@ int Extractor::lay_out_digit(const NodeData& n) {
 }
 
 int Extractor::lay_out_digit(const NodeData& n, Sum dividend, int whole) {
-  int r = smaller_form(whole, lay_out_sum(nearest(std::move(dividend), n.second), 1));
+  const int near = lay_out_sum(nearest(std::move(dividend), n.second), 1);
+  int r = size(near) < size(whole) ? near : whole;  // of equals the one that is seldom negative
   if (!n.first.is_one()) r = apply(ExprOp::Div, {r, constant(n.first)});
   return apply(ExprOp::Mod, {r, constant(floor_div(n.second, n.first))});
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "touchstone/symbolic/expr/expr.h"
 #include "touchstone/symbolic/node/linear.h"
@@ -16,13 +17,15 @@ struct Form {
   Int value;                          // Constant
   const std::string* name = nullptr;  // Variable
   SmallVector<int, 4> args;
-  std::size_t size = 1;  // operators, variables and constants, repeats counted
-  Interval bounds;       // set if the forms are for code
+  std::size_t size = 1;      // operators, variables and constants, repeats counted
+  std::int64_t largest = 0;  // magnitude of the largest constant
+  Interval bounds;           // set if the forms are for code
 };
 
 /// Chooses the rendering of a canonical node: the side of each term in a comparison, the place of
 /// common factors, the choices that absorb the sum around them. Each node is laid out once: the
-/// smallest of a few candidates, the first of equals, built from the forms of its atoms.
+/// smallest of a few candidates, of equals that with the smaller constants, built from the forms of
+/// its atoms.
 class Extractor {
  public:
   /// Purpose of the forms: text may divide by a negative constant if that is shorter.
@@ -51,7 +54,11 @@ class Extractor {
   /// Removes the term.
   void take(Sum& s, const Term& t) const;
   std::size_t size(int form) const { return forms_[static_cast<std::size_t>(form)].size; }
-  int smaller_form(int a, int b) const { return size(b) < size(a) ? b : a; }
+  /// The smaller one; of equals the one with smaller constants, else a.
+  int smaller_form(int a, int b) const {
+    const Form &x = forms_[static_cast<std::size_t>(a)], &y = forms_[static_cast<std::size_t>(b)];
+    return std::pair(y.size, y.largest) < std::pair(x.size, x.largest) ? b : a;
+  }
 
   int constant(const Int& value);
   int apply(ExprOp op, std::initializer_list<int> args);
@@ -104,8 +111,8 @@ class Extractor {
   int divided_members(int form, const Int& divisor);
   /// The quotient of a dividend whose form is `form`.
   int quotient(const Sum& dividend, int form, const Int& divisor, int depth);
-  /// k - k*flag as k times the negated flag.
-  void turn_flag(Sum& work, Items& items);
+  /// k - k*flag as k times the negated flag; only if that is `no_longer` than the flag.
+  void turn_flag(Sum& work, Items& items, bool no_longer = false);
   void factor_products(Sum& work, Items& items);
   int join(Items items, const Int& constant);
   int join_plain(const Items& items, const Int& constant);
@@ -128,7 +135,7 @@ class Extractor {
   template <class Number, class Row>
   class Table;
   void place(Sum& work, const Choice& choice, int depth, Items& items);
-  SmallVector<Placement, 2> whole_placements(const Sum& work, const Choice& choice) const;
+  List<Placement> whole_placements(const Sum& work, const Choice& choice) const;
   int lay_out_choice(const Choice& choice, const Placement& at, int depth);
   /// A member of a choice on an equation, simplified by that equation.
   int lay_out_met(const Sum& member, const Choice& choice, int depth);

@@ -81,19 +81,31 @@ std::optional<Extractor::Choice> Extractor::choice_of(const Sum& work, const Ter
   return r;
 }
 
-/// The placements that move the whole sum into the members.
-SmallVector<Extractor::Placement, 2> Extractor::whole_placements(const Sum& work,
-                                                                 const Choice& choice) const {
-  SmallVector<Placement, 2> all;
+/// The placements that move into the members the whole sum, all but its constant, or a term of the
+/// choice's equation.
+List<Extractor::Placement> Extractor::whole_placements(const Sum& work,
+                                                       const Choice& choice) const {
+  List<Placement> all;
   if (work.terms.empty() && work.constant.is_zero()) return all;
+  int units = 0;
   for (const Int& unit : {choice.coef, -choice.coef, Int(1), Int(-1)}) {
-    if (!divides(unit, choice.coef) || !divides(unit, work.constant)) continue;
-    if (!std::ranges::all_of(work.terms, [&](const Term& t) { return divides(unit, t.coef); }))
-      continue;
-    Sum shift{floor_div(work.constant, unit), {}};
-    for (const Term& t : work.terms) shift.terms.push_back({floor_div(t.coef, unit), t.atom});
-    all.push_back({unit, floor_div(choice.coef, unit), std::move(shift)});
-    if (all.size() == 2) break;
+    if (!divides(unit, choice.coef)) continue;
+    const Int factor = floor_div(choice.coef, unit);
+    Sum shift{0, {}};
+    for (const Term& t : work.terms) {
+      if (!divides(unit, t.coef)) break;
+      shift.terms.push_back({floor_div(t.coef, unit), t.atom});
+      if (choice.equation && work.terms.size() > 1 &&
+          !coefficient(sum_of(*choice.equation), t.atom).is_zero())
+        all.push_back({unit, factor, Sum{0, {shift.terms.back()}}});
+    }
+    if (shift.terms.size() < work.terms.size()) continue;
+    if (!work.constant.is_zero() && !shift.terms.empty()) all.push_back({unit, factor, shift});
+    if (divides(unit, work.constant)) {
+      shift.constant = floor_div(work.constant, unit);
+      all.push_back({unit, factor, std::move(shift)});
+    }
+    if (++units == 2) break;
   }
   return all;
 }

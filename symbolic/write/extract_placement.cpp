@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "touchstone/base/checked.h"
 #include "touchstone/symbolic/node/order.h"
@@ -149,6 +150,8 @@ class Extractor::Table {
         };
         consider(best_shift(scaled, unit));
         if (least <= lowest) break;
+        consider(best_shift(scaled, unit, true));
+        if (least <= lowest) break;
         for (const Row& m : scaled) {
           Row shift = m;
           for (Number& n : shift) n = -n;
@@ -210,8 +213,11 @@ class Extractor::Table {
     return 1 + parts - (differ < 2 ? 0 : 2);
   }
 
-  /// The cheapest shift of the members, chosen independently for each atom and the constant.
-  Row best_shift(const SmallVector<Row, 4>& members, const Number& unit) const {
+  /// The cheapest shift of the members, chosen for one atom after the other, from either end, then
+  /// for the constant.
+  Row best_shift(const SmallVector<Row, 4>& members, const Number& unit,
+                 bool from_last = false) const {
+    constexpr auto kOutside = std::numeric_limits<std::size_t>::max();
     const std::size_t n = columns_.size(), k = members.size();
     Row shift;
     SmallVector<std::size_t, 6> left;  // terms of each member after the shift
@@ -223,9 +229,9 @@ class Extractor::Table {
       Number chosen = 0;
       int least = -1;
       const auto consider = [&](const Number& by) {
-        int total = price(outside - by * unit, true, 0);
+        int total = price(outside - by * unit, Number(0), kOutside);
         for (std::size_t i = 0; i < k && (least < 0 || total < least); ++i)
-          total += price(members[i][column] + by, false, i);
+          total += price(members[i][column] + by, members[i][column], i);
         if (least >= 0 && total >= least) return;
         least = total;
         chosen = by;
@@ -236,21 +242,27 @@ class Extractor::Table {
         if (!is_zero(m[column])) consider(-m[column]);
       return chosen;
     };
-    for (std::size_t column = 0; column < n; ++column) {
+    for (std::size_t i = 0; i < n; ++i) shift.push_back(Number(0));
+    for (std::size_t step = 0; step < n; ++step) {
+      const std::size_t column = from_last ? n - 1 - step : step;
       const bool inside =
           std::ranges::any_of(members, [&](const Row& m) { return !is_zero(m[column]); });
-      const Number by =
-          inside ? best(column, [](const Number& c, bool, std::size_t) { return cost(c); })
-                 : Number(0);
-      shift.push_back(by);
+      // A member's only term takes the place of its 0.
+      const auto term_price = [&](const Number& c, const Number& before, std::size_t i) {
+        const bool only =
+            i != kOutside && left[i] == (is_zero(before) ? 0U : 1U) && is_zero(members[i][n]);
+        return only ? std::max(cost(c) - (c == Number(-1) ? 0 : 1), 1) : cost(c);
+      };
+      const Number by = inside ? best(column, term_price) : Number(0);
+      shift[column] = by;
       if (is_zero(by)) continue;
       for (std::size_t i = 0; i < k; ++i) {
         if (!is_zero(members[i][column])) --left[i];
         if (!is_zero(members[i][column] + by)) ++left[i];
       }
     }
-    shift.push_back(best(n, [&](const Number& c, bool outside, std::size_t i) {
-      return is_zero(c) || (!outside && left[i] == 0) ? 0 : 2;
+    shift.push_back(best(n, [&](const Number& c, const Number&, std::size_t i) {
+      return is_zero(c) || (i != kOutside && left[i] == 0) ? 0 : 2;
     }));
     return shift;
   }

@@ -162,6 +162,7 @@ Extractor::Items Extractor::plain_items(const Sum& s) {
 int Extractor::absorbed(const Sum& s, int depth, Items items) {
   Interrupt::poll();
   Sum work = s;
+  turn_flag(work, items, true);
   const bool choices_left = absorb_choices(work, depth, true, items);
   // The last are the deepest: a quotient of quotients absorbs them before they are laid out alone.
   for (std::size_t i = s.terms.size(); i-- > 0;) {
@@ -310,13 +311,15 @@ int Extractor::quotient(const Sum& dividend, int form, const Int& divisor, int d
   return smaller_form(r, apply(ExprOp::Div, {lay_out_sum(flipped, depth), constant(-divisor)}));
 }
 
-void Extractor::turn_flag(Sum& work, Items& items) {
+void Extractor::turn_flag(Sum& work, Items& items, bool no_longer) {
   if (work.constant.is_zero()) return;
   for (const Term& t : work.terms) {
     const NodeKind kind = c_.kind(t.atom);
     if (t.coef != -work.constant || (kind != NodeKind::Negative && kind != NodeKind::Zero))
       continue;
-    items.push_back({-t.coef, negation(t.atom)});
+    const int negated = negation(t.atom);
+    if (no_longer && size(form_of(t.atom)) < size(negated)) continue;
+    items.push_back({-t.coef, negated});
     work.constant = 0;
     const Term flag = t;
     take(work, flag);

@@ -8,6 +8,7 @@ usage: pages.py SOURCE [PROGRAM]
 - every `touchstone VERB --flag` is in the program's help (with PROGRAM);
 - on the pages that map the source, names before "(`file`" or "in `file`" occur in that file, and the
   tables of modules and rooms have the links of CMakeLists.txt and the includes of the sources;
+- the rows of laws that are shown stand in the table;
 - lists are complete: modules, rooms, files of symbolic, switches, members of a profile, relations,
   tables of mutants, verbs.
 
@@ -347,6 +348,11 @@ def main():
     architecture = read(os.path.join(source, "docs", "architecture.md"))
     wrong += ["docs/architecture.md: " + what for what in check_modules(architecture, modules_of(cmake))]
     wrong += ["docs/architecture.md: " + what for what in check_rooms(architecture, rooms_of(source, cmake))]
+    with open(os.path.join(source, "symbolic", "rules", "rules.cpp"), encoding="utf-8") as file:
+        table = "".join(file.read().split())
+    for row in re.findall(r'^ *\{"[\w.]+", "[^`]*?\},$', read(os.path.join(source, "docs", "maintaining.md")), re.MULTILINE):
+        if "".join(row.split()) not in table:
+            wrong.append(f"docs/maintaining.md: no row {row.split(',')[0].strip()} as shown")
     for page, kind, names in lists_of(tree, known):
         text = "\n".join(read(p) for p in pages if not page or os.path.basename(p) in page.split(" or "))
         wrong += [f"docs/{page}: no {kind} {name}" for name in sorted(names)

@@ -7,6 +7,8 @@
 #include <set>
 #include <sstream>
 
+#include <gmock/gmock.h>
+
 #include "touchstone/symbolic/simplify/simplifier.h"
 
 namespace touchstone::symbolic {
@@ -57,6 +59,29 @@ TEST(Matcher, KnowsEveryLetterOfItsRules) {
       EXPECT_EQ(rule.kinds & ~rule.patterns().kinds, 0U) << rule.rule.name;
     }
   for (const Rule& rule : rules()) EXPECT_EQ(compiled.contains(rule.name), rule.root != Root::None);
+}
+
+TEST(Matcher, RefusesRulesThatItCannotApply) {
+  for (const Rule& rule : rules())
+    if (rule.root != Rule::Root::None) {
+      EXPECT_NO_THROW(check_matched(rule)) << rule.name;
+    }
+  const auto refusal = [](std::string_view lhs, std::string_view rhs, std::string_view when,
+                          Rule::Root root) -> std::string {
+    try {
+      check_matched({"a.rule", "", lhs, rhs, when, "", "", "", "", root});
+    } catch (const Error& e) {
+      return e.what();
+    }
+    return "";
+  };
+  EXPECT_THAT(refusal("where(x < 0, x + y, y)", "y + min(x, 0)", "", Rule::Root::Sum),
+              testing::StartsWith("rule a.rule: the matcher has no pattern for where("));
+  EXPECT_EQ(refusal("x*(x + 1) % 2", "y*0", "", Rule::Root::Remainder),
+            "rule a.rule: the left side does not bind y");
+  EXPECT_EQ(refusal("x // c % d", "x // c", "z < 0", Rule::Root::Remainder),
+            "rule a.rule: the left side does not bind z");
+  EXPECT_EQ(refusal("x*(x + 1) % 2", "0", "", Rule::Root::Remainder), "");
 }
 
 TEST(Matcher, HasEachRuleAtItsRoot) {

@@ -165,7 +165,7 @@ TEST(Shorter, RemaindersThatWrap) {
       {"where(x == 0, 12, x - 1)", "(x + 12)%13", 0, 12},
       {"where(x + 5 < 13, x + 5, x - 8)*3 + y", "y + (x + 5)%13*3", 0, 12},
       {"(where(x + y < 13, x + y, x + y - 13) - y)%13", "x", 0, 12},
-      {"where(x + y < 13, x + y, x + y - 13)", "x + y + where(x + y < 13, 0, -13)", 0, 13},
+      {"where(x + y < 13, x + y, x + y - 13)", "x + y - (12 < x + y)*13", 0, 13},
   };
   expect(cases);
 }
