@@ -146,10 +146,11 @@ Interval Simplifier::lasting_bounds(const Linear& sum) const {
   if (last_sum_ == sum) return last_bounds_;
   KnownBounds* const known = place_of(sum, 0);
   if (known && known->facts == 0 && known->sum == sum) return known->bounds;
-  if (const auto apart = bounds_of_groups(sum, shared)) {
-    if (known) *known = {sum, *apart, 0};
-    return *apart;
-  }
+  if (choices > 1)
+    if (const auto apart = bounds_of_groups(sum, shared)) {
+      if (known) *known = {sum, *apart, 0};
+      return *apart;
+    }
   if (r.lo || r.hi || !choose || !unbounded(sum)) {
     const Interval plain = r;  // its ends are congruent to the sum
     if (quotients) r = meet(r, relaxed_bounds(sum));

@@ -150,7 +150,7 @@ class Extractor::Table {
         };
         consider(best_shift(scaled, unit));
         if (least <= lowest) break;
-        consider(best_shift(scaled, unit, true));
+        if (!select_ && columns_.size() > 1) consider(best_shift(scaled, unit, true));
         if (least <= lowest) break;
         for (const Row& m : scaled) {
           Row shift = m;
