@@ -100,6 +100,162 @@ def test_anonymous_variables_are_expanded():
     assert list(Node.iter_idxs((Variable("x", 0, 1), Variable("y", 0, 1)))) == [(0, 0), (1, 0), (0, 1), (1, 1)]
 
 
+def truncated(a, b):
+    return abs(a) // abs(b) * (-1 if (a < 0) != (b < 0) else 1)
+
+
+# What tinygrad 0.8's renderers of C print means: / and % truncate.
+C_TEXTS = {**s.render_python,
+           s.DivNode: lambda n, ops, ctx: f"truncated({n.a.render(ops, ctx)}, {s._text(n.b, ops, ctx)})",
+           s.ModNode: lambda n, ops, ctx: "(lambda x, y: x - truncated(x, y) * y)"
+                                          f"({n.a.render(ops, ctx)}, {s._text(n.b, ops, ctx)})"}
+
+
+def read_both_ways(st, data):
+    """The elements a program reads whose / and % floor, and whose truncate; -1 where there is none."""
+    pair, results = st.expr_idxs(), []
+    for texts in (s.render_python, C_TEXTS):
+        index, valid = (compile(n.render(texts), "index", "eval") for n in pair)
+        found = []
+        for at in itertools.product(*map(range, st.shape)):
+            names = {"truncated": truncated, **{f"idx{d}": i for d, i in enumerate(at)}}
+            found.append(data[eval(index, names)] if eval(valid, names) else -1)
+        results.append(found)
+    return results
+
+
+def moved(rng, st, x):
+    """One random movement of a tracker, and of an array."""
+    import numpy as np
+    rank, kind = x.ndim, rng.integers(6)
+    if kind == 0:
+        order = tuple(int(i) for i in rng.permutation(rank))
+        return st.permute(order), x.transpose(order)
+    if kind == 1 and x.size:
+        sizes, left = [], x.size
+        while left > 1:
+            sizes.append(int(rng.choice([d for d in range(2, left + 1) if left % d == 0])))
+            left //= sizes[-1]
+        sizes.insert(int(rng.integers(len(sizes) + 1)), 1)
+        return st.reshape(tuple(sizes)), x.reshape(sizes)
+    if kind == 2:
+        keep = tuple((b := int(rng.integers(n)), int(rng.integers(b + 1, n + 1))) for n in x.shape)
+        return st.shrink(keep), x[tuple(slice(*k) for k in keep)]
+    if kind == 3 and x.size < 60:
+        pads = tuple((int(rng.integers(2)), int(rng.integers(2))) for _ in x.shape)
+        return st.pad(pads), np.pad(x, pads, constant_values=-1)
+    if kind == 4:
+        steps = tuple(int(rng.choice([-2, -1, 1, 1, 2])) for _ in x.shape)
+        return st.stride(steps), x[tuple(slice(None, None, k) for k in steps)]
+    if x.size < 60:
+        wider = tuple(3 if n == 1 else n for n in x.shape)
+        return st.expand(wider), np.broadcast_to(x, wider)
+    return st, x
+
+
+def test_trees_of_trackers_are_the_same_under_truncating_division(rng):
+    import numpy as np
+    for n in (7, 14):  # every second element of rows of three
+        st = ShapeTracker.from_shape((n, 3)).stride((1, 2)).reshape((2 * n,))
+        assert read_both_ways(st, np.arange(3 * n)) == [np.arange(3 * n).reshape(n, 3)[:, ::2].ravel().tolist()] * 2
+    divided = 0
+    for _ in range(250):
+        shape = tuple(int(n) for n in rng.integers(1, 6, 3))
+        st, x = ShapeTracker.from_shape(shape), np.arange(int(np.prod(shape))).reshape(shape)
+        for _ in range(6):
+            st, x = moved(rng, st, x)
+        divided += "//" in st.expr_idxs()[0].render()
+        assert read_both_ways(st, np.arange(int(np.prod(shape)))) == [x.ravel().tolist()] * 2, st
+    assert divided > 20
+
+
+@pytest.mark.parametrize("text", ["(f - a)//4", "(f - a)%4", "(b - a)//(f + 1)", "(b*3 - a*2)%(f + 2)", "a//-3", "(f - a)//-4",
+                                  "(a*-5)//7%3", "(a - b)//(-1 - f)"])
+def test_expressions_are_the_same_under_truncating_division(text):
+    tree = eval(text, {"a": A, "b": B, "f": F})
+    for a, b, f in itertools.product(range(11), range(11), range(4)):
+        names = {"a": a, "b": b, "f": f}
+        assert eval(tree.render(C_TEXTS), {"truncated": truncated, **names}) == eval(text, names), (tree, names)
+
+
+def test_bounds_of_sums_lie_within_those_of_their_parts():
+    """The quotient and the remainder meet in a shorter form, which alone shows less."""
+    i, j = Variable("i", 3, 4), Variable("j", 6, 20)
+    x = i * 25 + j
+    node = x % 30 * 5 + x // 30
+    values = [(n % 30) * 5 + n // 30 for n in (25 * a + b for a in range(3, 5) for b in range(6, 21))]
+    assert 0 <= node.min <= min(values) and max(values) <= node.max <= 149
+    agree(node, lambda i, j: ((25 * i + j) % 30) * 5 + (25 * i + j) // 30, i, j)
+
+
+def test_names_of_the_front_end():
+    from touchstone.compat.tinygrad.shape import shapetracker as t, view as v
+    assert v.strides_for_shape((2, 3, 1)) == (3, 1, 0) and v.strides_for_shape(()) == ()
+    assert v.canonicalize_strides((1, 4), (4, 1)) == (0, 1)
+    assert v._merge_dims((2, 3, 4), (12, 4, 1)) == ((24, 1, 24),) and v._merge_dims((2, 3), (1, 2)) == ((2, 1, 2), (3, 2, 3))
+    assert v._merge_dims((3, 1, 4), (0, 0, 0)) == ((12, 0, 0),) and v._merge_dims((), ()) == ()
+    assert v._merge_dims((4, 5), (0, 1), ((1, 2), (0, 5))) == ((20, 1, 5),)
+    flat, both = View.create((6,)), View.create((2, 3)).permute((1, 0))
+    assert t.merge_views(both, flat) is None and t.merge_views(flat, both) == both
+    assert t.simplify((flat, both)) == (both,) and len(t.simplify((both, flat))) == 2
+    assert t.idxs_to_idx((2, 3), (A, F)) == A * 3 + F
+    assert t.expr_node(both, A) == A % 6 % 2 * 3 + A % 6 // 2 and t.expr_node(flat).render() == "idx"
+    assert t.expr_idxs(both, (A, F)) == A + F * 3
+    padded = flat.pad(((1, 1),))
+    assert t.expr_node_mask(padded, B % 8, A < 3) == Node.ands([A < 3, B % 8 >= 1, B % 8 < 7])
+    assert isinstance(3, t.sint) and isinstance(A * 2, t.sint) and not isinstance(A < 3, t.sint) and t.View is View
+    assert s.create_rednode(s.SumNode, [A, F]) == A + F and isinstance(s.create_rednode(s.AndNode, [NumNode(1), NumNode(1)]), NumNode)
+    assert s.sym_rename(A) == s.sym_rename(A) != s.sym_rename(B)
+
+
+def test_a_flat_index_counts_from_0_again():
+    st = ShapeTracker.from_shape((160,)).shrink(((10, 160),)).reshape((30, 5))
+    assert st.expr_node(NumNode(150))[0] == 10 and st.expr_node(NumNode(153))[0] == 13
+    index, valid = ShapeTracker.from_shape((4,)).pad(((1, 1),)).expr_node(Variable("idx", 0, 17))
+    for i in range(18):
+        assert bool(eval(valid.render(), {"idx": i})) == (1 <= i % 6 < 5)
+        assert i % 6 in (0, 5) or eval(index.render(), {"idx": i}) == i % 6 - 1
+
+
+def test_reshape_merges_with_the_last_view_and_a_sum_view_by_view():
+    padded = ShapeTracker.from_shape((5, 10, 5, 10)).permute((1, 0, 3, 2)).pad(((0, 0), (0, 5), (0, 0), (0, 5)))
+    assert len(padded.reshape((10, 2, 5, 10, 2, 5)).views) == 1
+    line = ShapeTracker.from_shape((1, 1, 4)).pad(((3, 6), (0, 0), (1, 5))).reshape((100,))
+    assert len(line.views) == 1 and line.views[0].mask == ((31, 35),)
+    repeated = ShapeTracker.from_shape((1, 10)).expand((10, 10)).reshape((100,)).reshape((10, 10))
+    assert len(repeated.views) == 2 and len(repeated.simplify().views) == 1
+    turned = ShapeTracker.from_shape((10, 10)).permute((1, 0))
+    assert turned + turned == ShapeTracker.from_shape((10, 10))
+
+
+def test_invert_of_trackers_that_drop_or_repeat_elements_is_none():
+    square = ShapeTracker.from_shape((10, 10))
+    assert square.shrink(((0, 10), (2, 8))).invert((10, 10)) is None and square.stride((2, 2)).invert((10, 10)) is None
+    assert ShapeTracker.from_shape((10, 1)).expand((10, 10)).invert((10, 1)) is None
+    for x in (square.reshape((5, 20)), square.permute((1, 0)), square.stride((-1, 1)), square.reshape((2, 5, 10)).permute((1, 2, 0))):
+        assert x + x.invert((10, 10)) == ShapeTracker.from_shape(x.shape) or x.shape != (10, 10)
+        assert x.invert((10, 10)) + x == square or x.invert((10, 10)).shape == (10, 10)
+
+
+def test_bound_variables_take_part_in_movement():
+    j, square = Variable("j", 0, 20).bind(10), ShapeTracker.from_shape((10, 10))
+    x = square.reshape((10, j))
+    assert x.shape == (10, j) and x + x == x and x.reshape((5, 2, j)) + x == x and x.reshape((10, 10)).shape == (10, 10)
+    i, k = Variable("i", 1, 5).bind(3), Variable("k", 1, 5).bind(3)
+    columns = ShapeTracker.from_shape((3, 1)).expand((3, i)).reshape((3, i, 1)).expand((3, i, k))
+    assert columns.shape == (3, i, k)
+    both = ShapeTracker.from_shape((3, 4)).reshape((i, 4)).pad(((0, k), (0, 0)))
+    assert both.shape == (i + k, 4) and both.real_strides(True) == (4, 1) and both.reshape((24,)).shape == (24,)
+    moved = ShapeTracker.from_shape((4, 3)).shrink(((i, i + 1), (0, 3)))
+    assert moved.shape == (1, 3) and moved.views[-1].offset == i * 3 and moved.unbind()[1] == {Variable("i", 1, 5): 3}
+    same = ShapeTracker.from_shape((3, 4)).permute((1, 0)).reshape((4, i))
+    assert same.shape == (4, i) and same.views[0].strides == (1, 4)
+    for wrong, error in ((lambda: square.reshape((10, i)), ValueError), (lambda: square.reshape((10, j + 0 * i + 1)), AssertionError),
+                         (lambda: ShapeTracker.from_shape((3, 4)).permute((1, 0)).reshape((i, 4)), ValueError)):
+        with pytest.raises(error):
+            wrong()
+
+
 def test_own_renderers():
     c = {**s.render_python, s.DivNode: lambda n, ops, ctx: f"div({n.a.render(ops, ctx)},{n.b})"}
     assert (A // 3 + F).render(c) == "(div(a,3)+f)"
@@ -217,6 +373,15 @@ def test_costs_and_counters():
     (Tensor([1.0, 2.0]) + 1).numpy()
     assert (ops.GlobalCounters.kernel_count, ops.GlobalCounters.global_ops) == (1, 2) and ops.GlobalCounters.global_mem == 24
     assert ops.GlobalCounters.time_sum_s > 0 and ops.GlobalCounters.mem_used >= 0
+    ops.GlobalCounters.global_ops, ops.GlobalCounters.time_sum_s = 100, 0.0
+    (Tensor([1.0, 2.0]) + 1).numpy()
+    assert ops.GlobalCounters.global_ops == 102 and 0 < ops.GlobalCounters.time_sum_s
+    ops.GlobalCounters.reset()
+    assert ops.GlobalCounters.global_ops == 0
+    total = ops.LazyOp(ops.ReduceOps.SUM, (ops.LazyOp(ops.BinaryOps.MUL, (x, x)),), (0,))
+    cost = ops.get_lazyop_info(total)  # a root that stores nothing
+    assert (cost.flops, cost.mem, cost.shape, cost.dtype) == (8, {1: 16}, (1,), "float32")
+    assert ops.get_lazyop_info(x).flops == 0 and ops.get_lazyop_info(x).mem == {1: 16} and ops.vars_from_ast(total) == []
 
 
 def test_views():

@@ -17,7 +17,7 @@ from touchstone._core import symbolic as _symbolic, tensor as _tensor, view as _
 from touchstone._core.kernel import Kernel
 
 __all__ = ["BinaryOps", "BufferOps", "ConstBuffer", "FlopCounter", "GlobalCounters", "LazyOp", "LoadOps", "MemBuffer", "MovementOps", "Op",
-           "OpType", "ReduceOps", "ScheduleItem", "TernaryOps", "UnaryOps", "get_lazyop_info", "to_kernel"]
+           "OpType", "ReduceOps", "ScheduleItem", "TernaryOps", "UnaryOps", "get_lazyop_info", "to_kernel", "vars_from_ast"]
 
 
 class UnaryOps(Enum):
@@ -110,6 +110,11 @@ class LazyOp:
         return sorted(found, key=lambda v: str(v.expr))
 
 
+def vars_from_ast(ast):
+    """The variables of a LazyOp, ours or tinygrad's own, by name."""
+    return ast.vars()
+
+
 _EXTENDED = {"half": "float16", "float": "float32", "double": "float64", "char": "int8", "uchar": "uint8", "short": "int16",
              "ushort": "uint16", "int": "int32", "uint": "uint32", "long": "int64", "ulong": "uint64",
              "unsigned char": "uint8", "unsigned short": "uint16", "unsigned int": "uint32", "unsigned long": "uint64",
@@ -148,16 +153,23 @@ def _views(st):
 
 def to_kernel(ast):
     """The kernel of a LazyOp, ours or tinygrad's own, whose root is a STORE. Raises touchstone.AstError, ParseError."""
-    variables = {v.expr: [v.min, v.max] for v in ast.vars()}
-    writer = _Writer({name: _symbolic.Variable(name, *ends) for name, ends in variables.items()})
+    writer, variables = _Writer.of(ast), _limits(ast)
     writer.place(ast)
     text = {"touchstone_kernel": 1, **({"variables": variables} if variables else {})}
     text["buffers"] = [{"idx": i, "dtype": dtype, "size": size} for i, (dtype, size) in sorted(writer.buffers.items())]
     return Kernel.from_json(_json.dumps({**text, "nodes": writer.nodes}))
 
 
+def _limits(ast):
+    return {v.expr: [v.min, v.max] for v in ast.vars()}
+
+
 class _Writer:
     """The nodes of a kernel.json, operands first."""
+
+    @staticmethod
+    def of(ast):
+        return _Writer({name: _symbolic.Variable(name, *ends) for name, ends in _limits(ast).items()})
 
     def __init__(self, variables):
         self.variables, self.nodes, self.shapes, self.places, self.buffers = variables, [], [], {}, {}
@@ -231,20 +243,37 @@ class FlopCounter:
 
 
 def get_lazyop_info(ast):
-    """The cost of a kernel: one operation per element that an elementwise operation produces or a reduce consumes."""
-    kernel = to_kernel(ast)
+    """The cost of a LazyOp: one operation per element that an elementwise operation produces or a reduce consumes."""
+    stored = ast.op.name == "STORE"
+    kernel = to_kernel(ast if stored else _stored(ast))
     ops, mem = kernel.cost
-    return FlopCounter(kernel.shape, kernel.dtype, ops, mem)
+    return FlopCounter(kernel.shape, kernel.dtype, ops, {i: n for i, n in mem.items() if stored or i != 0})
+
+
+def _stored(ast):
+    from .shape.shapetracker import ShapeTracker
+    writer = _Writer.of(ast)
+    at = writer.place(ast)
+    return LazyOp(BufferOps.STORE, (ast,), MemBuffer(0, writer.nodes[at]["dtype"], ShapeTracker.from_shape(writer.shapes[at])))
 
 
 class _Counters(type):
-    kernel_count = property(lambda cls: _tensor.counters()["kernels"])
-    global_ops = property(lambda cls: _tensor.counters()["ops"])
-    global_mem = property(lambda cls: _tensor.counters()["mem"])
-    time_sum_s = property(lambda cls: _tensor.counters()["seconds"])
-    mem_used = property(lambda cls: _tensor.counters()["mem_used"])
+    def __setattr__(cls, name, value):
+        """Counting goes on from the value that is set."""
+        _offsets[name] = value - _tensor.counters()[_COUNTERS[name]]
+
+
+_COUNTERS = {"kernel_count": "kernels", "global_ops": "ops", "global_mem": "mem", "time_sum_s": "seconds", "mem_used": "mem_used"}
+_offsets: dict = {}
+for _name in _COUNTERS:
+    setattr(_Counters, _name, property(
+        lambda cls, name=_name: _tensor.counters()[_COUNTERS[name]] + _offsets.get(name, 0)))
 
 
 class GlobalCounters(metaclass=_Counters):
     """Counts work on touchstone's devices: kernel_count, global_ops, global_mem, time_sum_s; and mem_used, which reset keeps."""
-    reset = staticmethod(_tensor.reset_counters)
+
+    @staticmethod
+    def reset():
+        _tensor.reset_counters()
+        _offsets.clear()

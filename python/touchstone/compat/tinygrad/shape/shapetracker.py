@@ -6,13 +6,52 @@
 >>> ShapeTracker.from_shape((4, 4)).shrink(((1, 3), (0, 4))).real_strides()
 (4, 1)
 """
+import math
+
 from touchstone._core import view as _core
 
 from ..ops import MovementOps
-from .symbolic import Node, NumNode, Variable, _core_of, _wrap
-from .view import View, _all_in, _in, _Known, _Moves
+from .symbolic import Node, NumNode, Variable, sint
+from .view import View, _all_in, _in, _Known, _merge_dims, _Moves
 
-__all__ = ["ShapeTracker", "View", "get_contraction"]
+__all__ = ["ShapeTracker", "View", "expr_idxs", "expr_node", "expr_node_mask", "get_contraction", "idxs_to_idx", "merge_views",
+           "simplify"]
+
+
+def expr_node(view, idx=None):
+    """The element index of a view at a flat index."""
+    return ShapeTracker((view,))._at(Variable("idx", 0, view.size() - 1) if idx is None else idx)[0]
+
+
+def expr_node_mask(view, idx, valid=None):
+    """Whether a view has an element at a flat index; and valid."""
+    at = ShapeTracker((view,))._at(idx)[1]
+    return at if valid is None else Node.ands([valid, at])
+
+
+def expr_idxs(view, idxs):
+    """The element index of a view at one expression per axis."""
+    return Node.sum([_node(view.offset), *(_node(i) * st for i, st in zip(idxs, view.strides))])
+
+
+def idxs_to_idx(shape, idxs):
+    """The flat index of one expression per axis."""
+    assert len(idxs) == len(shape), f"{len(idxs)} expressions for {len(shape)} axes"
+    return Node.sum([_node(i) * math.prod(shape[d + 1:]) for d, i in enumerate(idxs)])
+
+
+def merge_views(inner, outer):
+    """One view that reads the inner one through the outer one, or None."""
+    return inner + outer
+
+
+def simplify(views):
+    """The views with as many as possible merged."""
+    return ShapeTracker(views).simplify().views
+
+
+def _node(n):
+    return NumNode(n) if isinstance(n, int) else n
 
 
 def get_contraction(old_shape, new_shape):
@@ -74,21 +113,26 @@ class ShapeTracker(_Moves):
     def _indexed(self, pair, *more):
         known = self._known(*more)
         index, valid = map(known.out, pair)
-        index, valid = (NumNode(n) if isinstance(n, int) else n for n in (index, valid))
-        return (NumNode(-1), valid) if valid == 0 else (index, valid)
+        return _node(index), _node(valid)
+
+    def _at(self, idx):
+        """(element index, validity) at a flat index, which counts from 0 again past the last element."""
+        size = math.prod(self.shape)
+        idx = idx % size if isinstance(size, int) and size > 1 else idx if size != 1 else NumNode(0)
+        return self._indexed(self._moving.expr_node(_in(idx)), [idx])
 
     def expr_idxs(self, idxs=None):
         """(element index, validity) for one expression per axis, by default idx0, ..."""
         if idxs is None:
-            return self._indexed(self._moving.expr_idxs())
-        return self._indexed(self._moving.expr_idxs(_all_in(idxs)), idxs)
+            return _or_minus_one(self._indexed(self._moving.expr_idxs()))
+        return _or_minus_one(self._indexed(self._moving.expr_idxs(_all_in(idxs)), idxs))
 
     def expr_node(self, idx="idx"):
-        """The same for one flat index."""
+        """The same for one flat index, which counts from 0 again past the last element."""
         if isinstance(idx, str):
             size = self.size
             idx = NumNode(0) if size <= 1 else Variable(idx, 0, size - 1)
-        return self._indexed(self._moving.expr_node(_in(idx)), [idx])
+        return _or_minus_one(self._at(idx))
 
     def axis_is_masked(self, axis):
         return self._moving.axis_is_masked(axis)
@@ -96,11 +140,20 @@ class ShapeTracker(_Moves):
     def simplify(self):
         return self._of(self._moving.simplify())
 
+    def _with_last(self, view):
+        return ShapeTracker((*self.views[:-1], view))
+
     def reshape(self, new_shape):
-        return self._of(self._moving.reshape(_all_in(new_shape)), new_shape)
+        """Of the last view alone, which gets a neighbour if no single view expresses it; simplify() merges more."""
+        view = self.views[-1].reshape(new_shape)
+        return ShapeTracker((*self.views, View.create(tuple(new_shape)))) if view is None else self._with_last(view)
 
     def invert(self, out_shape):
-        """The tracker of that shape that undoes this one, or None."""
+        """The tracker of that shape that undoes this one, or None, also where a view drops or repeats elements."""
+        below = [tuple(out_shape), *(v.shape for v in self.views[:-1])]
+        if any(math.prod(e - b for b, e in v.mask or tuple((0, n) for n in v.shape)) != math.prod(shape)
+               for v, shape in zip(self.views, below)):
+            return None
         inverse = self._moving.invert()
         return None if inverse is None else self._of(inverse).reshape(out_shape)
 
@@ -110,7 +163,11 @@ class ShapeTracker(_Moves):
         return [step for view in self.views for step in _steps(view)]
 
     def __add__(self, outer):
-        return self._of(self._moving + outer._moving, *(v._known.variables.values() for v in outer.views))
+        """Reads this tracker through the outer one. The views of the outer one join one by one, each merged if possible."""
+        made = self
+        for view in outer.views:
+            made = ShapeTracker((*made.views, view)).simplify()
+        return made
 
     def __eq__(self, other):
         return isinstance(other, ShapeTracker) and self.views == other.views
@@ -123,6 +180,10 @@ class ShapeTracker(_Moves):
 
     def __reduce__(self):
         return ShapeTracker, (self.views,)
+
+
+def _or_minus_one(pair):
+    return (NumNode(-1), pair[1]) if pair[1] == 0 else pair
 
 
 def _steps(view):

@@ -1,10 +1,14 @@
 """tinygrad.shape.symbolic: Variable and Node.
 
+No / or % of a tree has a negative dividend, so a renderer may print the operators of C, which truncate.
+
 >>> a, f = Variable("a", 0, 10), Variable("f", 0, 3)
 >>> ((a*4 + f) // 4).render(), ((a*3 + f) % 3).render()
 ('a', '(f%3)')
 >>> (a*8 + f + 3).render(), (a < 3).render(), (a >= 3).render()
 ('((a*8)+3+f)', '(a<3)', '((a*-1)<-2)')
+>>> ((f - a) // 4).render()
+'((((a*-1)+12+f)//4)+-3)'
 >>> Node.ands([a < 3, f < 2]).render()
 '((a<3) and (f<2))'
 >>> sym_infer(a*2 + f, {a: 3, f: 1})
@@ -16,13 +20,14 @@ import ast as _ast
 import itertools as _itertools
 import keyword as _keyword
 import operator as _op
+from typing import Union as _Union
 
 from touchstone import Error as _Error
 from touchstone._core import symbolic as _core
 
 __all__ = ["AndNode", "DivNode", "LtNode", "ModNode", "MulNode", "Node", "NumNode", "OpNode", "RedNode", "SumNode",
-           "Variable", "create_ge_node", "create_lt_node", "create_node", "is_sym_int", "render_python", "sint",
-           "sym_infer", "sym_render"]
+           "Variable", "VariableOrNum", "create_ge_node", "create_lt_node", "create_node", "create_rednode", "is_sym_int",
+           "render_python", "sint", "sym_infer", "sym_rename", "sym_render"]
 
 
 def _core_of(value):
@@ -39,6 +44,20 @@ def _variables_of(*values):
             for variable in value._variables:
                 known.setdefault(variable._node, variable)
     return known
+
+
+def _ends(value):
+    ends = (value.min, value.max) if isinstance(value, Node) else (value, value)
+    return ends if all(isinstance(end, int) for end in ends) else None
+
+
+def _narrowed(tree, parts):
+    """A sum, whose bounds lie within those of its parts as they were given: its shortest form may show less."""
+    ends = [_ends(part) for part in (tree, *parts)]
+    if isinstance(tree, (OpNode, RedNode)) and None not in ends:
+        tree.min = max(ends[0][0], sum(low for low, _ in ends[1:]))
+        tree.max = min(ends[0][1], sum(high for _, high in ends[1:]))
+    return create_node(tree)
 
 
 def _operator(apply, reverse=False):
@@ -112,7 +131,10 @@ class Node:
     def __neg__(self):
         return self._of(-self._node)
 
-    __add__ = __radd__ = _operator(_op.add)
+    def __add__(self, b):
+        return _narrowed(self._of(self._node + _core_of(b), b), (self, b))
+
+    __radd__ = __add__
     __mul__ = __rmul__ = _operator(_op.mul)
     __sub__, __rsub__ = _operator(_op.sub), _operator(_op.sub, True)
     __lt__, __le__, __gt__, __ge__ = map(_operator, (_op.lt, _op.le, _op.gt, _op.ge))
@@ -333,8 +355,7 @@ class _Tree:
             if isinstance(a, NumNode):
                 return _scaled(b, a.b)
             return _scaled(a, b.b) if isinstance(b, NumNode) else MulNode(a, b)
-        divisor = b.b if isinstance(b, NumNode) else b
-        return DivNode(a, divisor) if isinstance(op, _ast.FloorDiv) else ModNode(a, divisor)
+        return _divided(DivNode if isinstance(op, _ast.FloorDiv) else ModNode, a, b)
 
     def comparison(self, op, a, b):
         if isinstance(op, (_ast.Gt, _ast.GtE)):
@@ -392,6 +413,22 @@ def _sum(nodes):
     return parts[0] if len(parts) == 1 else SumNode(parts)
 
 
+def _largest(n):
+    return n if isinstance(n, int) else _largest(n.max)
+
+
+def _divided(kind, a, b):
+    """a // b or a % b with a dividend that is never negative: multiples of the divisor are added, and taken off again."""
+    if kind is DivNode and _largest(b.max) < 0:
+        a, b = _scaled(a, -1), _scaled(b, -1)
+    turns = 0
+    if a.min < 0 < b.min:
+        turns = -(a.min // b.min)
+        a = _sum([a, _scaled(b, turns)])
+    made = kind(a, b.b if isinstance(b, NumNode) else b)
+    return _sum([made, NumNode(-turns)]) if turns and kind is DivNode else made
+
+
 def _negated(n):
     return _sum([NumNode(1), _scaled(n, -1)])
 
@@ -444,6 +481,10 @@ def create_node(ret):
     return NumNode(ret.min) if ret.min == ret.max else ret
 
 
+def create_rednode(typ, nodes):
+    return create_node(typ(nodes))
+
+
 def create_lt_node(lhs, rhs):
     return lhs < rhs
 
@@ -468,6 +509,14 @@ def sym_infer(a, var_vals):
     ret = a.substitute({k: NumNode(v) if isinstance(v, int) else v for k, v in var_vals.items()})
     assert isinstance(ret, NumNode), f"sym_infer didn't produce NumNode from {a} with {var_vals}"
     return ret.b
+
+
+def sym_rename(s):
+    """A short name for an expression: s0, s1, ... in the order of first use."""
+    return _names.setdefault(s, f"s{len(_names)}")
+
+
+_names: dict = {}
 
 
 def _text(b, ops, ctx):
@@ -499,4 +548,5 @@ render_python = {
                                      if ctx == "REPR" else _joined(" and ")(self, ops, ctx)),
 }
 
-sint = (int, Node)
+sint = _Union[int, Variable, MulNode, SumNode]
+VariableOrNum = _Union[Variable, NumNode]

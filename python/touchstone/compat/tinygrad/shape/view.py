@@ -7,11 +7,12 @@
 """
 import math
 
+from touchstone import Error as _Error
 from touchstone._core import view as _core
 
-from .symbolic import Node, Variable, _core_of, _wrap
+from .symbolic import Node, Variable, _core_of, _wrap, sint
 
-__all__ = ["View"]
+__all__ = ["View", "canonicalize_strides", "strides_for_shape"]
 
 
 def _in(value):
@@ -42,6 +43,46 @@ class _Known:
         return tuple(map(self.out, values))
 
 
+def canonicalize_strides(shape, strides):
+    """Strides with 0 for the axes of size 1."""
+    return tuple(0 if n == 1 else st for n, st in zip(shape, strides))
+
+
+def strides_for_shape(shape):
+    """The strides, in elements, of a row-major array."""
+    return View.create(tuple(shape)).strides
+
+
+def _merge_dims(shape, strides, mask=None):
+    """The axes with neighbours merged where one stride walks both: (size, stride, size of the part whose stride is not 0)."""
+    merged, loose = [], True  # loose: the axis before takes one position only
+    for i, (n, st) in enumerate(zip(shape, strides)):
+        if i and n == 1:
+            continue
+        if merged and (loose or merged[-1][1] == n * st):
+            size, _, moving = merged.pop()
+            merged.append((size * n, st, (n if loose else moving * n) if st != 0 else 0))
+        else:
+            merged.append((n, st, n if st != 0 else 0))
+        loose = n == 1 if mask is None else mask[i][1] - mask[i][0] == 1
+    return tuple(merged)
+
+
+def _value(n):
+    """The number that an entry of a shape is: itself, or at the values of its bound variables; None if some have none."""
+    if isinstance(n, int):
+        return n
+    if any(v.val is None for v in n.vars()):
+        return None
+    at = n.substitute({v: v.val for v in n.vars()})
+    return at.b if at.min == at.max else None
+
+
+def _count(shape):
+    values = [_value(n) for n in shape]
+    return None if None in values else math.prod(values)
+
+
 def _flat(pairs):
     return [] if pairs is None else [entry for pair in pairs for entry in pair]
 
@@ -60,7 +101,15 @@ class _Moves:
         assert len(arg) == len(shape), f"invalid shrink {arg} of {shape}"
         for n, (b, e) in zip(shape, arg):
             assert not all(isinstance(x, int) for x in (n, b, e)) or 0 <= b <= e <= n, f"invalid shrink {arg} of {shape}"
-        return self._of(self._moving.shrink(_pairs_in(arg)), _flat(arg))
+        try:
+            return self._of(self._moving.shrink(_pairs_in(arg)), _flat(arg))
+        except _Error:  # the bounds may leave the axis, by their ranges alone
+            last = self if isinstance(self, View) else self.views[-1]
+            if last.mask is not None or all(isinstance(n, int) for n in (*shape, *_flat(arg))):
+                raise
+            return self._with_last(View.create(
+                tuple(e - b for b, e in arg), last.strides,
+                sum((b * st for (b, _), st in zip(arg, last.strides)), last.offset)))
 
     def expand(self, new_shape):
         shape = self.shape
@@ -116,11 +165,36 @@ class View(_Moves):
         """The number of elements with every variable at its largest value."""
         return math.prod(n.max if isinstance(n, Node) else n for n in self.shape)
 
+    def _with_last(self, view):
+        return view
+
     def reshape(self, new_shape):
-        """None if no single view expresses it."""
+        """None if no single view expresses it. Sizes of bound variables are compared at their values."""
         if -1 in new_shape:
             raise ValueError(f"reshape to {new_shape}: sizes must not be negative")
-        return self._of(self._view.reshape(_all_in(new_shape)), new_shape)
+        shape, refused = self.shape, f"cannot reshape {self} to {new_shape}"
+        if all(isinstance(n, int) for n in (*shape, *new_shape)):
+            view = self._view.reshape(_all_in(new_shape))
+            return self._of(self._view + _core.View(new_shape) if view is None else view)
+        if shape == tuple(new_shape):
+            return self
+        counts, numbers = (_count(shape), _count(new_shape)), all(isinstance(n, int) for n in shape)
+        assert not numbers or all(isinstance(n, (int, Variable)) for n in new_shape), \
+            f"{refused}: a size is neither a number nor a variable"
+        if None not in counts and counts[0] != counts[1]:
+            raise ValueError(f"{refused}: {counts[0]} elements, {counts[1]} wanted")
+        if None not in counts and self.contiguous:
+            return View.create(tuple(new_shape))
+        if None not in counts and numbers:
+            if tuple(map(_value, new_shape)) != shape:
+                raise ValueError(f"{refused}: variables may only replace sizes of equal value")
+            return View(tuple(new_shape), self.strides, self.offset, self.mask)
+        try:
+            return self._of(self._view.reshape(_all_in(new_shape)), new_shape)
+        except _Error:  # the sizes are equal at these values only
+            if None in counts:
+                raise
+            return None
 
     def invert(self, out_shape):
         return self._of(self._view.invert(_all_in(out_shape)), out_shape)
@@ -139,7 +213,7 @@ class View(_Moves):
         """The view with all bindings removed, and {variable: value}."""
         values = dict(v.unbind() for v in self.vars() if v.val is not None)
         made = View.__new__(View)
-        made._view, made._known = self._view, _Known(values)
+        made._view, made._known = self._view, _Known(values, (v for v in self.vars() if v.val is None))
         return made, values
 
     def __eq__(self, other):
