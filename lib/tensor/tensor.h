@@ -383,7 +383,7 @@ class Tensor {
   Tensor cummin(int axis) const;
 
   /// (..., m, k) x (..., k, n) -> (..., m, n) with leading axes broadcast; a vector is a row on the
-  /// left and a column on the right, and its axis is dropped.
+  /// left and a column on the right, and its axis is dropped. Of the operands' common dtype.
   Tensor matmul(const Tensor& other) const;
 
   /// Maps a negative `axis` to [0, rank). Throws ShapeError if it is out of range.

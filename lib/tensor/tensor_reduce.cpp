@@ -211,7 +211,8 @@ Tensor Tensor::matmul(const Tensor& other) const {
   // (..., m, 1, k) * (..., 1, n, k), summed over k; a vector lacks m or n.
   const Tensor x = other.rank() == 1 ? *this : unsqueeze(-2);
   const Tensor y = other.rank() == 1 ? other : other.transpose();
-  return (x * (rank() == 1 || other.rank() == 1 ? y : y.unsqueeze(-3))).sum({-1});
+  const Tensor products = x * (rank() == 1 || other.rank() == 1 ? y : y.unsqueeze(-3));
+  return products.sum({-1}).cast(products.dtype());  // narrow integers are summed in 32 bits
 }
 
 // Scans: element i of the result is a reduction of elements 0..i.

@@ -23,6 +23,12 @@ namespace py = pybind11;
 using Guard = py::call_guard<Working>;
 using Free = py::call_guard<Released>;
 
+/// A key of x[key] that does not fit the shape; Python's IndexError.
+class BadIndex : public ShapeError {
+ public:
+  using ShapeError::ShapeError;
+};
+
 /// An operand of an operator: an integer of any length or an expression.
 struct Operand {
   symbolic::Node node;

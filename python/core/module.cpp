@@ -7,6 +7,7 @@
 
 #include "convert.h"
 #include "touchstone/base/interrupt.h"
+#include "touchstone/ops/index_fault.h"
 #include "touchstone/symbolic/node/node.h"
 
 namespace touchstone::python {
@@ -46,7 +47,7 @@ void on_interrupt(int signal) {
 
 // The exception classes, owned by the module; they live as long as the process.
 struct Classes {
-  PyObject *error, *shape, *dtype, *ast, *parse, *overflow, *buffer, *system, *interrupted;
+  PyObject *error, *shape, *index, *dtype, *ast, *parse, *overflow, *buffer, *system, *interrupted;
 };
 Classes classes;
 
@@ -84,6 +85,10 @@ void translate(std::exception_ptr thrown) {
     if (thrown) std::rethrow_exception(thrown);
   } catch (const Interrupted& e) {
     if (PyErr_CheckSignals() == 0) raise(classes.interrupted, e.what());
+  } catch (const IndexError& e) {
+    raise(classes.index, e.what());
+  } catch (const BadIndex& e) {
+    raise(classes.index, e.what());
   } catch (const ShapeError& e) {
     raise(classes.shape, e.what());
   } catch (const DTypeError& e) {
@@ -134,6 +139,8 @@ void bind_errors(py::module_& m) {
   PyObject* const root = classes.error;
   classes.shape = made(m, "ShapeError", "An invalid shape, axis, stride, mask or view.", root,
                        PyExc_ValueError);
+  classes.index = made(m, "IndexError", "A position outside its axis, or a key that does not fit.",
+                       classes.shape, PyExc_IndexError);
   classes.dtype = made(m, "DTypeError", "An element type that an operation does not support.", root,
                        PyExc_TypeError);
   classes.ast = made(m, "AstError", "A kernel that breaks a rule.", root, PyExc_ValueError);

@@ -8,6 +8,7 @@
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/tensor/generator.h"
 #include "touchstone/tensor/indexing.h"
+#include "touchstone/tensor/modes.h"
 #include "touchstone/tensor/print.h"
 #include "touchstone/tensor/tensor_jit.h"
 
@@ -44,6 +45,8 @@ void collect(py::handle value, std::size_t depth, Nested& to) {
   for (const py::handle entry : list) collect(entry, depth + 1, to);
 }
 
+using Real = std::variant<std::int64_t, double>;
+
 Shape shape_of(const std::vector<std::int64_t>& sizes) { return {sizes.begin(), sizes.end()}; }
 
 Tensor of_numbers(py::handle data, const std::optional<DType>& wanted, const std::string& device) {
@@ -61,15 +64,30 @@ Tensor of_numbers(py::handle data, const std::optional<DType>& wanted, const std
   }
   std::vector<double> reals;
   std::vector<std::int64_t> wholes;
-  for (const py::object& n : nested.numbers)
-    if (floats)
+  std::vector<std::uint64_t> large;  // the same, if one is 2^63 or more
+  bool negative = false, beyond = false;
+  for (const py::object& n : nested.numbers) {
+    if (floats) {
       reals.push_back(n.cast<double>());
-    else
-      wholes.push_back(n.cast<std::int64_t>());
+      continue;
+    }
+    const py::int_ whole = py::reinterpret_steal<py::int_>(PyNumber_Index(n.ptr()));
+    int overflow = 0;
+    wholes.push_back(PyLong_AsLongLongAndOverflow(whole.ptr(), &overflow));
+    negative = negative || overflow < 0 || (overflow == 0 && wholes.back() < 0);
+    beyond = beyond || overflow != 0;
+    large.push_back(overflow > 0 ? PyLong_AsUnsignedLongLong(whole.ptr())
+                                 : static_cast<std::uint64_t>(wholes.back()));
+    if (PyErr_Occurred() != nullptr || (negative && beyond)) {
+      PyErr_Clear();
+      throw OverflowError("Tensor: no integer type holds all of the numbers; give floats");
+    }
+  }
   const Shape shape = shape_of(nested.shape);
   const Working working;
-  const Tensor made =
-      floats ? Tensor::from(reals, shape, device) : Tensor::from(wholes, shape, device);
+  const Tensor made = floats   ? Tensor::from(reals, shape, device)
+                      : beyond ? Tensor::from(large, shape, device)
+                               : Tensor::from(wholes, shape, device);
   if (wanted) return made.cast(*wanted);
   if (floats) return made.cast(default_dtype());
   return bools ? made.bool_() : made;
@@ -118,6 +136,21 @@ Slice slice_of(const py::slice& s) {
           step.is_none() ? 1 : step.cast<std::int64_t>()};
 }
 
+// An integer, including NumPy's scalars and arrays without axes.
+bool is_position(py::handle part) {
+  return PyIndex_Check(part.ptr()) != 0 && PyBool_Check(part.ptr()) == 0 &&
+         (!py::hasattr(part, "shape") || py::len(part.attr("shape")) == 0);
+}
+
+template <class F>
+auto indexed(const F& f) {
+  try {
+    return f();
+  } catch (const ShapeError& e) {
+    throw BadIndex(e.what());
+  }
+}
+
 std::vector<Index> parts_of(const py::object& key) {
   const py::tuple all = py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
   std::vector<Index> parts;
@@ -130,7 +163,7 @@ std::vector<Index> parts_of(const py::object& key) {
       parts.emplace_back(slice_of(py::reinterpret_borrow<py::slice>(part)));
     else if (py::isinstance<Tensor>(part))
       parts.emplace_back(part.cast<Tensor>());
-    else if (PyIndex_Check(part.ptr()) != 0 && PyBool_Check(part.ptr()) == 0)
+    else if (is_position(part))
       parts.emplace_back(part.cast<std::int64_t>());
     else
       parts.emplace_back(tensor_of(part, std::nullopt, "CPU", false));
@@ -150,14 +183,22 @@ Tensor with_axes(Tensor values, const py::tuple& key, int rank) {
   return values;
 }
 
-std::vector<Slice> slices_of(const py::object& key) {
+// The slices of a key without arrays, new axes and ellipses.
+std::optional<std::vector<Slice>> slices_of(const Tensor& x, const py::object& key) {
   const py::tuple all = py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
   std::vector<Slice> slices;
   for (const py::handle part : all) {
     if (py::isinstance<py::slice>(part)) {
       slices.push_back(slice_of(py::reinterpret_borrow<py::slice>(part)));
+    } else if (!is_position(part)) {
+      return std::nullopt;
     } else {
       const auto at = part.cast<std::int64_t>();
+      const std::size_t axis = slices.size();
+      if (axis < x.shape().size() && x.shape()[axis].is_int() &&
+          (at < -x.shape()[axis].as_int() || at >= x.shape()[axis].as_int()))
+        throw BadIndex(fmt::format("index: position {} is outside axis {} of shape {}", at, axis,
+                                   str(x.shape())));
       slices.push_back({at, at == -1 ? std::nullopt : std::optional(at + 1), 1});
     }
   }
@@ -182,7 +223,11 @@ void bind_creation(py::module_& m, TensorClass& t) {
             const TensorOptions o = options_of(dtype, device);
             return std::visit(
                 [&]<class T>(const T& x) -> Tensor {
-                  if constexpr (std::is_arithmetic_v<T>)
+                  if constexpr (std::is_same_v<T, std::uint64_t>)
+                    return Tensor::from(std::vector{x}, Shape{}, device)
+                        .cast(o.dtype)
+                        .expand(shape);
+                  else if constexpr (std::is_arithmetic_v<T>)
                     return Tensor::full(shape, x, o);
                   else
                     throw DTypeError("full: the value is not a number");
@@ -205,15 +250,21 @@ void bind_creation(py::module_& m, TensorClass& t) {
   filled("randn", &randn);
   t.def_static(
        "arange",
-       [](std::int64_t begin, const std::optional<std::int64_t>& end, std::int64_t step,
-          const std::string& device) {
-         TensorOptions o;
-         o.dtype = DType::Int32;
-         o.device = device;
-         return end ? Tensor::arange(begin, *end, step, o) : Tensor::arange(0, begin, step, o);
+       [](const Real& begin, const std::optional<Real>& end, const Real& step,
+          const std::optional<std::string>& dtype, const std::string& device) {
+         const Real zero = std::int64_t{0}, first = end ? begin : zero, last = end ? *end : begin;
+         return std::visit(
+             [&]<class A, class B, class C>(A from, B to, C by) {
+               TensorOptions o = options_of(dtype, device);
+               if constexpr (std::is_integral_v<A> && std::is_integral_v<B> &&
+                             std::is_integral_v<C>)
+                 if (!dtype) o.dtype = DType::Int32;
+               return Tensor::arange(from, to, by, o);
+             },
+             first, last, step);
        },
        py::arg("begin"), py::arg("end") = py::none(), py::arg("step") = 1,
-       py::arg("device") = "CPU", Guard())
+       py::arg("dtype") = py::none(), py::arg("device") = "CPU", Guard())
       .def_static(
           "eye",
           [](std::int64_t n, const std::optional<std::string>& dtype, const std::string& device) {
@@ -252,13 +303,43 @@ void bind_creation(py::module_& m, TensorClass& t) {
           py::arg("shape"), py::arg("low") = 0.0, py::arg("high") = 1.0,
           py::arg("dtype") = py::none(), py::arg("device") = "CPU", Guard())
       .def_static(
+          "normal",
+          [](const Shape& shape, double mean, double std, const std::optional<std::string>& dtype,
+             const std::string& device) {
+            return default_generator().normal(shape, mean, std, options_of(dtype, device));
+          },
+          py::arg("shape"), py::arg("mean") = 0.0, py::arg("std") = 1.0,
+          py::arg("dtype") = py::none(), py::arg("device") = "CPU", Guard())
+      .def_static(
           "randint",
           [](const Shape& shape, std::int64_t low, std::int64_t high, const std::string& dtype,
              const std::string& device) {
             return default_generator().randint(shape, low, high, options_of(dtype, device));
           },
-          py::arg("shape"), py::arg("low"), py::arg("high"), py::arg("dtype") = "int32",
-          py::arg("device") = "CPU", Guard(), "Integers in [low, high).");
+          py::arg("shape"), py::arg("low") = 0, py::arg("high") = 10, py::arg("dtype") = "int32",
+          py::arg("device") = "CPU", Guard(), "Integers in [low, high).")
+      .def(
+          "multinomial",
+          [](const Tensor& weights, std::int64_t count, bool replacement) {
+            return default_generator().multinomial(
+                weights, count, replacement ? Replacement::Yes : Replacement::No);
+          },
+          py::arg("num_samples") = 1, py::arg("replacement") = false, Guard(),
+          "Int32 positions along the last axis, by weight.");
+  using Initial = Tensor (Generator::*)(const Shape&, const TensorOptions&);
+  const std::pair<const char*, Initial> initial[] = {
+      {"glorot_uniform", &Generator::glorot_uniform},
+      {"kaiming_uniform", &Generator::kaiming_uniform},
+      {"kaiming_normal", &Generator::kaiming_normal},
+      {"scaled_uniform", &Generator::scaled_uniform}};
+  for (const auto& [name, make] : initial)
+    t.def_static(
+        name,
+        [make](const Shape& shape, const std::optional<std::string>& dtype,
+               const std::string& device) {
+          return (default_generator().*make)(shape, options_of(dtype, device));
+        },
+        py::arg("shape"), py::arg("dtype") = py::none(), py::arg("device") = "CPU", Guard());
   m.def("manual_seed", &manual_seed, py::arg("seed"), Guard(),
         "Reseeds the random numbers of this thread.");
 }
@@ -293,6 +374,8 @@ void bind_values(TensorClass& t) {
             return std::visit([&](const auto& there) { return x.to(there); }, device);
           },
           py::arg("device"), Guard(), "The tensor on another device, or whole on each of several.")
+      .def("to_", &Tensor::to_, py::arg("device"), Guard(),
+           "Moves this tensor to another device, for all of its handles.")
       .def("shard", &Tensor::shard, py::arg("devices"), py::arg("axis") = 0, Guard(),
            "An equal part along an axis on each of several devices.")
       .def("shard_", &Tensor::shard_, py::arg("devices"), py::arg("axis") = 0, Guard(),
@@ -314,23 +397,28 @@ void bind_values(TensorClass& t) {
           [](const Tensor& x, const py::object& key) {
             const std::vector<Index> parts = parts_of(key);
             const Working working;
-            return index(x, parts);
+            return indexed([&] { return index(x, parts); });
           },
           py::arg("key"))
       .def(
           "__setitem__",
           [](Tensor& x, const py::object& key, const Arg& value) {
-            const std::vector<Slice> slices = slices_of(key);
+            const std::optional<std::vector<Slice>> slices = slices_of(x, key);
+            const std::vector<Index> parts = slices ? std::vector<Index>() : parts_of(key);
             const py::tuple all =
                 py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
-            if (const Tensor* const given = std::get_if<Tensor>(&value)) {
-              const Tensor values = with_axes(*given, all, x.rank());
-              const Working working;
-              x.set(slices, values);
-              return;
-            }
             const Working working;
-            with_arg(value, [&](const auto& v) { return x.set(slices, v); });
+            with_arg(value, x.device(), [&]<class V>(const V& v) {
+              if (slices) {
+                if constexpr (std::is_same_v<V, Tensor>)
+                  indexed([&] { return x.set(*slices, with_axes(v, all, x.rank())); });
+                else
+                  indexed([&] { return x.set(*slices, v); });
+              } else {
+                indexed([&] { return set_index(x, parts, v); });
+              }
+              return x;
+            });
           },
           py::arg("key"), py::arg("value"))
       .def(
@@ -408,7 +496,28 @@ struct TrainingMode {
   std::unique_ptr<TrainingScope> scope;
 };
 
-void bind_modes(py::module_& m) {
+// Tensor.no_grad = True, as tinygrad's programs write, lasts until it is set anew. Per thread.
+template <class Scope>
+std::unique_ptr<Scope>& standing() {
+  thread_local std::unique_ptr<Scope> scope;
+  return scope;
+}
+
+void bind_modes(py::module_& m, TensorClass& t) {
+  t.def_property_static(
+       "no_grad", [](const py::object&) { return !gradients_are_noted(); },
+       [](const py::object&, bool wanted) {
+         standing<NoGrad>().reset();
+         if (wanted) standing<NoGrad>() = std::make_unique<NoGrad>();
+       },
+       "Whether operations are not recorded for gradients. Per thread.")
+      .def_property_static(
+          "training", [](const py::object&) { return is_training(); },
+          [](const py::object&, bool wanted) {
+            standing<TrainingScope>().reset();
+            if (wanted) standing<TrainingScope>() = std::make_unique<TrainingScope>();
+          },
+          "Whether layers train. Per thread.");
   py::class_<Jit>(
       m, "TensorJit",
       "The first call runs, the second captures its kernels, each later one replays them.")
@@ -473,7 +582,7 @@ void bind_tensor(py::module_& m) {
   bind_gradients(m, t);
   bind_tensor_operations(t);
   bind_indexing(t);
-  bind_modes(m);
+  bind_modes(m, t);
   bind_layers(m);
   bind_functions(m);
   bind_optimizers(m);

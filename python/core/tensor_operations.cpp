@@ -124,12 +124,12 @@ void bind_arithmetic(TensorClass& t) {
       .def(
           "clamp", [](const Tensor& x, double low, double high) { return x.clamp(low, high); },
           py::arg("low"), py::arg("high"), Guard());
-#define TOUCHSTONE_OPERATOR(name, expression)                          \
-  t.def(                                                               \
-      name,                                                            \
-      [](const Tensor& x, const Arg& y) {                              \
-        return with_arg(y, [&](const auto& v) { return expression; }); \
-      },                                                               \
+#define TOUCHSTONE_OPERATOR(name, expression)                                      \
+  t.def(                                                                           \
+      name,                                                                        \
+      [](const Tensor& x, const Arg& y) {                                          \
+        return with_arg(y, x.device(), [&](const auto& v) { return expression; }); \
+      },                                                                           \
       py::is_operator(), Guard())
   TOUCHSTONE_OPERATOR("__add__", x + v);
   TOUCHSTONE_OPERATOR("__radd__", v + x);
@@ -142,6 +142,7 @@ void bind_arithmetic(TensorClass& t) {
   TOUCHSTONE_OPERATOR("__pow__", pow(x, v));
   TOUCHSTONE_OPERATOR("__rpow__", pow(v, x));
   TOUCHSTONE_OPERATOR("__xor__", (x ^ v));
+  TOUCHSTONE_OPERATOR("__rxor__", (v ^ x));
   TOUCHSTONE_OPERATOR("__lt__", x < v);
   TOUCHSTONE_OPERATOR("__le__", x <= v);
   TOUCHSTONE_OPERATOR("__gt__", x > v);
@@ -152,10 +153,12 @@ void bind_arithmetic(TensorClass& t) {
   TOUCHSTONE_OPERATOR("minimum", minimum(x, v));
   TOUCHSTONE_OPERATOR("mod", mod(x, v));
 #undef TOUCHSTONE_OPERATOR
-#define TOUCHSTONE_IN_PLACE(name, op)                                                             \
-  t.def(                                                                                          \
-      name,                                                                                       \
-      [](Tensor& x, const Arg& y) { return with_arg(y, [&](const auto& v) { return x op v; }); }, \
+#define TOUCHSTONE_IN_PLACE(name, op)                                                    \
+  t.def(                                                                                 \
+      name,                                                                              \
+      [](Tensor& x, const Arg& y) {                                                      \
+        return with_arg(y, x.device(), [&](const auto& v) -> Tensor { return x op v; }); \
+      },                                                                                 \
       py::is_operator(), Guard())
   TOUCHSTONE_IN_PLACE("__iadd__", +=);
   TOUCHSTONE_IN_PLACE("__isub__", -=);
@@ -168,7 +171,11 @@ void bind_arithmetic(TensorClass& t) {
       .def("__matmul__", &Tensor::matmul, py::is_operator(), Guard())
       .def_static(
           "where",
-          [](const Tensor& c, const Tensor& a, const Tensor& b) { return Tensor::where(c, a, b); },
+          [](const Tensor& c, const Arg& a, const Arg& b) {
+            return with_arg(a, c.device(), [&](const auto& x) {
+              return with_arg(b, c.device(), [&](const auto& y) { return Tensor::where(c, x, y); });
+            });
+          },
           py::arg("condition"), py::arg("a"), py::arg("b"), Guard());
 }
 
@@ -243,8 +250,16 @@ bool load_number(py::handle source, Arg& to) {
     } else {
       int overflow = 0;
       const long long whole = PyLong_AsLongLongAndOverflow(p, &overflow);
-      if (overflow != 0) return false;
-      to = std::int64_t{whole};
+      if (overflow == 0) {
+        to = std::int64_t{whole};
+        return true;
+      }
+      const unsigned long long large = overflow > 0 ? PyLong_AsUnsignedLongLong(p) : 0;
+      if (overflow < 0 || PyErr_Occurred() != nullptr) {
+        PyErr_Clear();
+        return false;
+      }
+      to = std::uint64_t{large};
     }
   } else {
     if (py::hasattr(source, "shape") && py::len(source.attr("shape")) != 0) return false;

@@ -28,18 +28,20 @@ struct FreeTensors {
 template <class T>
 using Held = std::unique_ptr<T, FreeTensors>;
 
-/// A tensor or a Python number.
-using Arg = std::variant<std::monostate, Tensor, bool, std::int64_t, double>;
+/// A tensor or a Python number; std::uint64_t from 2^63 on.
+using Arg = std::variant<std::monostate, Tensor, bool, std::int64_t, double, std::uint64_t>;
 
-/// f of the tensor or Number.
+/// f of the tensor or Number; of a uint64 tensor on the device from 2^63 on.
 template <class F>
-Tensor with_arg(const Arg& arg, const F& f) {
+Tensor with_arg(const Arg& arg, const std::string& device, const F& f) {
   return std::visit(
       [&](const auto& value) -> Tensor {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
           throw DTypeError("None is neither a tensor nor a number");
         else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>)
           return f(value);
+        else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::uint64_t>)
+          return f(Tensor::from(std::vector{value}, Shape{}, device));
         else
           return f(Number(value));
       },

@@ -11,13 +11,13 @@ array in a test; `symbolic`, `view`, `kernel` and `Tensor` are the library's lay
 """
 import importlib
 
-from ._core import (AstError, BufferError, DTypeError, Error, Interrupted, OverflowError, ParseError, ShapeError,
+from ._core import (AstError, BufferError, DTypeError, Error, IndexError, Interrupted, OverflowError, ParseError, ShapeError,
                     SystemError, __version__)
 
 _MODULES = {"symbolic", "view", "maps", "kernel", "judge", "testing", "adapters", "compat", "nn", "optim", "tensor", "onnx", "jax"}
 _OF_TENSOR = {"Tensor", "jit", "no_grad", "devices", "manual_seed"}
 
-__all__ = sorted({"AstError", "BufferError", "DTypeError", "Error", "Interrupted", "OverflowError", "ParseError",
+__all__ = sorted({"AstError", "BufferError", "DTypeError", "Error", "IndexError", "Interrupted", "OverflowError", "ParseError",
                   "ShapeError", "SystemError"} | _MODULES | _OF_TENSOR)
 
 

@@ -7,7 +7,15 @@
 >>> import numpy as np
 >>> np.asarray(Tensor.arange(3) * 2)
 array([0, 2, 4], dtype=int32)
+
+Shapes and orders are sequences or arguments of their own, and the names of axes are also those of tinygrad and PyTorch:
+
+>>> Tensor.ones(2, 3).sum(axis=1, keepdim=True).reshape(1, 2).tolist()
+[[3.0, 3.0]]
 """
+import functools as _functools
+
+from ._core import tensor as _core
 from ._core.tensor import (Tensor, TensorJit, counters, devices, gradients, manual_seed, no_grad, realize, reset_counters,
                            training)
 from .kernel import _EXTENDED, as_array
@@ -47,6 +55,225 @@ Tensor.item = _item
 Tensor.__iter__ = _iter
 Tensor.__float__ = lambda self: float(self.item())
 Tensor.__int__ = lambda self: int(self.item())
+
+
+def _bool(self):
+    if self.size != 1:
+        raise ValueError(f"the truth value of {self.size} elements is ambiguous; use any() or all()")
+    return bool(self.item())
+
+
+Tensor.__bool__ = _bool
+
+
+# Other forms of the arguments.
+
+
+def _changed(name, change):
+    """Replaces a method by one whose arguments are changed first."""
+    own = getattr(Tensor, name)
+    static = isinstance(vars(Tensor)[name], staticmethod)
+
+    @_functools.wraps(own)
+    def method(*args, **named):
+        return own(*change(args, named, 0 if static else 1), **named)
+    setattr(Tensor, name, staticmethod(method) if static else method)
+
+
+def _gathered(args, named, first):
+    """Sizes that are arguments of their own, in a list."""
+    end = first
+    while end < len(args) and not isinstance(args[end], (tuple, list, str)):
+        end += 1
+    if end > first or (first == 0 and not args and "shape" not in named):
+        return (*args[:first], list(args[first:end]), *args[end:])
+    return args
+
+
+def _sizes_kept(args, named, first):
+    """The same, of a shape in which None is the size that the tensor has."""
+    args = _gathered(args, named, first)
+    if len(args) > first and None in args[first]:
+        args = (*args[:first], [n if s is None else s for n, s in zip(args[0].shape, args[first])], *args[first + 1:])
+    return args
+
+
+def _expanded(args, named, first):
+    args = _sizes_kept(args, named, first)
+    return (*args[:first], [n if isinstance(s, int) and s == -1 else s for n, s in zip(args[0].shape, args[first])],
+            *args[first + 1:]) if len(args) > first and len(args[first]) == len(args[0].shape) else args
+
+
+for _name in ("zeros", "ones", "empty", "rand", "randn", "uniform", "normal", "randint", "glorot_uniform", "kaiming_uniform",
+              "kaiming_normal", "scaled_uniform", "permute", "flip"):
+    _changed(_name, _gathered)
+_changed("reshape", _sizes_kept)
+_changed("expand", _expanded)
+
+
+def _axes_kept(pair):
+    """Pairs of each axis; None leaves an axis as it is."""
+    def change(args, named, first):
+        if len(args) > 1 and None in args[1]:
+            args = (args[0], [pair(n) if p is None else p for n, p in zip(args[0].shape, args[1])], *args[2:])
+        return args
+    return change
+
+
+_changed("shrink", _axes_kept(lambda n: (0, n)))
+_changed("pad", _axes_kept(lambda n: (0, 0)))
+
+
+def _renamed(**names):
+    def change(args, named, first):
+        for other, own in names.items():
+            if other in named:
+                named[own] = named.pop(other)
+        return args
+    return change
+
+
+for _name in ("sum", "mean", "max", "min", "prod", "any", "all", "logsumexp", "var", "std"):
+    _changed(_name, _renamed(axis="axes", dim="axes"))
+for _name in ("argmax", "argmin", "cumsum", "softmax", "log_softmax", "squeeze", "unsqueeze", "split", "chunk", "unflatten"):
+    _changed(_name, _renamed(dim="axis"))
+_changed("transpose", _renamed(ax1="a", ax2="b"))
+
+
+class _OnBoth:
+    """A function of the class, Tensor.cat([a, b]), and a method, a.cat(b)."""
+
+    def __init__(self, function, method):
+        self.function, self.method = function, method
+
+    def __get__(self, tensor, cls):
+        return self.function if tensor is None else _functools.partial(self.method, tensor)
+
+
+_cat, _stack, _where, _einsum = Tensor.cat, Tensor.stack, Tensor.where, Tensor.einsum
+Tensor.cat = _OnBoth(lambda parts, axis=0, dim=None: _cat(parts, axis if dim is None else dim),
+                     lambda self, *others, dim=0: _cat([self, *others], dim))
+Tensor.stack = staticmethod(lambda parts, axis=0, dim=None: _stack(parts, axis if dim is None else dim))
+Tensor.where = _OnBoth(_where, _where)
+Tensor.einsum = staticmethod(lambda notation, *operands: _einsum(
+    notation, operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands))
+for _name in ("zeros_like", "ones_like", "empty_like", "rand_like", "randn_like"):
+    setattr(Tensor, _name, _OnBoth(getattr(Tensor, _name), getattr(Tensor, _name)))
+
+
+# tinygrad's names of what has another name here, or is a function.
+
+
+def _operator(name, reversed_name):
+    def method(self, x, reverse=False):
+        result = getattr(self, reversed_name if reverse else name)(x)
+        if result is NotImplemented:
+            raise TypeError(f"{name.strip('_')}: a {type(x).__name__} is neither a tensor nor a number")
+        return result
+    return method
+
+
+for _name, _dunder in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("div", "truediv"), ("pow", "pow"), ("xor", "xor")):
+    setattr(Tensor, _name, _operator(f"__{_dunder}__", f"__r{_dunder}__"))
+for _dunder in ("pow", "xor", "matmul"):
+    setattr(Tensor, f"__i{_dunder}__",
+            lambda self, x, _of=f"__{_dunder}__": (self.assign(getattr(self, _of)(x)), self)[1])
+
+
+def _full_like(self, value, dtype=None, device=None):
+    return Tensor.full(self.shape, value, dtype or self.dtype, device or self.device)
+
+
+def _slice(self, arg, value=0.0):
+    """[begin, end) of each axis, or None; what lies outside the tensor is `value`."""
+    ends = [(0, n) if a is None else a for n, a in zip(self.shape, arg)]
+    pads = [(max(0, -b), max(0, e - n)) for n, (b, e) in zip(self.shape, ends)]
+    return self.pad(pads, value=value).shrink([(b + p, e + p) for (b, e), (p, _) in zip(ends, pads)])
+
+
+def _conv2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0):
+    """padding: one number, one per axis, or (before, after) of the last axis, then of the one before it."""
+    axes, x = len(weight.shape) - 2, self
+    if isinstance(padding, (tuple, list)) and len(padding) == 2 * axes and axes > 0:
+        x, padding = self.pad2d(list(padding)), 0
+    return _core.conv(x, weight, bias, stride, padding, dilation, groups)
+
+
+def _conv_transpose2d(self, weight, bias=None, groups=1, stride=1, dilation=1, padding=0, output_padding=0):
+    return _core.conv_transpose(self, weight, bias, stride, padding, dilation, groups, output_padding)
+
+
+def _pooled(pool):
+    def method(self, kernel_size=(2, 2), stride=None, dilation=1):
+        kernel = [kernel_size] * 2 if isinstance(kernel_size, int) else list(kernel_size)
+        return pool(self, kernel, stride, 0, dilation)
+    return method
+
+
+def _layernorm(self, axis=-1, eps=1e-5):
+    if isinstance(axis, int):
+        return _core.layernorm(self, axis, eps)
+    centred = self - self.mean(axis, keepdim=True)
+    return centred * (centred.square().mean(axis, keepdim=True) + eps).rsqrt()
+
+
+def _batchnorm(self, weight, bias, mean, invstd):
+    """(x - mean) * weight * invstd + bias, one of each per channel; weight and bias may be None."""
+    def channels(t):
+        return t.reshape([1, -1] + [1] * (len(self.shape) - 2)) if len(t.shape) == 1 else t
+    out = (self - channels(mean)) * (channels(invstd) if weight is None else channels(weight) * channels(invstd))
+    return out if bias is None else out + channels(bias)
+
+
+def _linear(self, weight, bias=None):
+    """x @ weight + bias, with weight (in, out); of a vector, x * weight. touchstone.nn's takes (out, in)."""
+    out = self * weight if len(weight.shape) == 1 else self @ weight
+    return out if bias is None else out + bias
+
+
+def _attention(self, key, value, attn_mask=None, dropout_p=0.0, is_causal=False):
+    return _core.scaled_dot_product_attention(self, key, value, attn_mask, is_causal, None,
+                                              dropout_p if Tensor.training else 0.0)
+
+
+def _of_labels(self, labels, ignore_index=-1):
+    """The mean of -log_softmax(self)[label] over the labels that are not ignored."""
+    return _core.cross_entropy(self.reshape([-1, self.shape[-1]]), labels.reshape([-1]), 0.0, ignore_index)
+
+
+Tensor.corealize = staticmethod(lambda tensors: realize(list(tensors)))
+Tensor.manual_seed = staticmethod(lambda seed=0: manual_seed(seed))
+Tensor.train = training
+Tensor.data = lambda self: memoryview(as_array(self._elements()))
+Tensor.full_like = _full_like
+Tensor.slice = _slice
+Tensor.dot = lambda self, w: self.matmul(w)
+Tensor.neg = lambda self: -self
+Tensor.clip = lambda self, min_, max_: self.clamp(min_, max_)
+Tensor.swish = Tensor.silu
+Tensor.leakyrelu = lambda self, neg_slope=0.01: self.leaky_relu(neg_slope)
+Tensor.contiguous_backward = lambda self: self
+Tensor.float = lambda self: self.cast("float32")
+Tensor.half = lambda self: self.cast("float16")
+Tensor.ndim = property(lambda self: self.rank)
+Tensor.numel = lambda self: self.size
+Tensor.element_size = lambda self: self.nbytes // self.size if self.size else Tensor.zeros([1], self.dtype).nbytes
+Tensor.is_floating_point = lambda self: "float" in self.dtype
+Tensor.cpu = lambda self: self.to("CPU")
+Tensor.clang = lambda self: self.to("CLANG")
+Tensor.sequential = lambda self, functions: _functools.reduce(lambda x, f: f(x), functions, self)
+Tensor.linear = _linear
+Tensor.layernorm = _layernorm
+Tensor.batchnorm = _batchnorm
+Tensor.dropout = lambda self, p=0.5: _core.dropout(self, p) if Tensor.training and p != 0 else self
+Tensor.scaled_dot_product_attention = _attention
+Tensor.conv2d = _conv2d
+Tensor.conv_transpose2d = _conv_transpose2d
+Tensor.avg_pool2d = _pooled(_core.avg_pool)
+Tensor.max_pool2d = _pooled(_core.max_pool)
+Tensor.binary_crossentropy = lambda self, y: _core.binary_cross_entropy(self, y)
+Tensor.binary_crossentropy_logits = lambda self, y: _core.binary_cross_entropy_with_logits(self, y)
+Tensor.sparse_categorical_crossentropy = _of_labels
 
 
 def jit(function):

@@ -30,7 +30,7 @@ def public(names):
 
 OPERATORS = {f"__{n}__" for n in ("add radd sub rsub mul rmul floordiv rfloordiv mod rmod lt le gt ge eq ne neg abs bool int "
                                   "index len getitem setitem call matmul truediv rtruediv pow rpow enter exit xor pos iadd isub "
-                                  "imul itruediv").split()}
+                                  "imul itruediv rxor ipow ixor imatmul").split()}
 
 
 def stubbed(body):

@@ -7,6 +7,9 @@ class Error(builtins.Exception):
 class ShapeError(Error, builtins.ValueError):
     ...
 
+class IndexError(ShapeError, builtins.IndexError):
+    ...
+
 class DTypeError(Error, builtins.TypeError):
     ...
 
