@@ -3,10 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "touchstone/maps/index_checks.h"
 #include "touchstone/symbolic/access/access.h"
 #include "touchstone/symbolic/notation/notation.h"
 
 namespace touchstone::cli {
+
+struct CheckIndexOptions : maps::IndexChecks {
+  std::string expression, from;
+  std::vector<std::string> variables;
+};
 
 /// A question without a text: --var a=0..10 and --assume. Throws ParseError.
 symbolic::Question asked_variables(const std::vector<std::string>& variables,

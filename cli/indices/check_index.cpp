@@ -20,9 +20,8 @@ std::string word(maps::Verdict verdict) {
 }
 
 int run_check_index(const CheckIndexOptions& o) {
-  const auto found = maps::check_index(
-      {asked_as_text(o.expression, o.from, o.variables, o.assumptions), o.assumptions, o.type,
-       o.size, o.same, o.image, o.vector, o.lane, o.lanes, o.bytes, o.segment, o.banks});
+  const auto found =
+      maps::check_index({o, asked_as_text(o.expression, o.from, o.variables, o.assumptions)});
   for (const maps::IndexFinding& f : found) {
     if (f.label.empty())
       fmt::print("{}\n", f.text);

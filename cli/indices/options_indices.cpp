@@ -1,4 +1,5 @@
 // Options of the verbs about index expressions and views.
+#include "touchstone/cli/indices/asked.h"
 #include "touchstone/cli/program/command_line.h"
 #include "touchstone/cli/program/verbs.h"
 #include "touchstone/maps/ask.h"
@@ -82,11 +83,14 @@ Verb check_index_verb(CLI::App& app) {
                 "The variable of the lanes: which segments and banks does a warp touch?");
   v->add_option("--lanes", o.lanes, "Lanes of a warp [32]")->check(CLI::Range(1, 1024));
   v->add_option("--bytes", o.bytes, "Bytes of an element [4]")->check(CLI::Range(1, 64));
+  v->add_flag("--remedy", o.remedy,
+              "Which swizzle, or which padding of rows, brings the fewest bank conflicts?");
   v->add_option("--segment", o.segment, "Bytes of a segment [32]")->check(CLI::Range(1, 4096));
   v->add_option("--banks", o.banks, "Banks of 4 bytes [32]")->check(CLI::Range(1, 1024));
   return {v,
           [] {
             bare(o.expression);
+            bare(o.same);
             for (std::string& a : o.assumptions) bare(a);
             return run_check_index(o);
           },
@@ -135,7 +139,7 @@ Verb map_verb(CLI::App& app) {
           [] {
             for (std::vector<std::string>* list : {&o.maps, &o.assumptions})
               for (std::string& a : *list) bare(a);
-            bare(o.where);
+            for (std::string* one : {&o.where, &o.onto}) bare(*one);
             return run_map(o);
           },
           add_work_limits(v)};

@@ -119,11 +119,14 @@ void add_backend_options(CLI::App* v, BackendOptions& o) {
 
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
-  auto verb = std::ranges::find_if(
-      words, [](const std::string& w) { return w == "simplify" || w == "prove" || w == "kernel"; });
-  for (; verb != words.end(); ++verb)
-    if (verb->size() > 1 && verb->front() == '-' && (*verb)[1] != '-' && *verb != "-h")
-      verb->insert(0, " ");
+  // Verbs of texts that may begin with a minus: a space before it, which bare() takes off.
+  auto verb = std::ranges::find_if(words, [](const std::string& w) {
+    return w == "simplify" || w == "prove" || w == "kernel" || w == "map" || w == "check-index";
+  });
+  const auto options_end = std::find(verb, words.end(), "--");
+  for (auto word = verb; word != words.end(); ++word)
+    if (word > options_end || (word->size() > 1 && (*word)[1] != '-' && *word != "-h"))
+      if (word->starts_with('-')) word->insert(0, " ");
   std::ranges::reverse(words);
   return words;
 }

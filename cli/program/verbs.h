@@ -298,16 +298,7 @@ struct SimplifyOptions {
 };
 int run_simplify(const SimplifyOptions& options);
 
-struct CheckIndexOptions {
-  std::string expression, from;
-  std::vector<std::string> variables, assumptions;
-  std::string type = "int32";
-  std::string size;          // of the array: the index must be in [0, size)
-  std::string same;          // another index
-  bool image = false;        // distinct indices, permutation
-  std::string vector, lane;  // variables
-  int lanes = 32, bytes = 4, segment = 32, banks = 32;
-};
+struct CheckIndexOptions;  // cli/indices/asked.h
 /// Checks an index of a kernel: type, bounds, vector width, segments, banks.
 int run_check_index(const CheckIndexOptions& options);
 

@@ -99,6 +99,8 @@ Ranges ranges_of(const std::string& text) {
     const std::size_t dots = part.find("..");
     const std::int64_t lo = number(part.substr(0, dots), text);
     r.emplace_back(lo, dots == part.npos ? lo : number(part.substr(dots + 2), text));
+    if (r.back().second < lo)
+      throw ParseError(fmt::format("{}: an empty range; the least comes first", part));
   }
   return r;
 }
@@ -121,6 +123,11 @@ std::vector<Map> read_maps(const std::vector<std::string>& texts,
     if (!is_used(v.first))
       throw ParseError(fmt::format("no map has a variable {}; remove or rename it", v.first));
   std::vector<Map> maps;
+  const auto is_known = [&](const std::string& name) {
+    return std::ranges::any_of(maps, [&](const Map& m) {
+      return std::ranges::find(m.symbols(), name, &Map::Input::name) != m.symbols().end();
+    });
+  };
   for (std::size_t k = 0; k < texts.size(); ++k) {
     const auto of_this = [&](const std::string& name) {
       return has_word(texts[k], name) || !is_used(name);
@@ -138,7 +145,11 @@ std::vector<Map> read_maps(const std::vector<std::string>& texts,
       if (!other) q.assumptions.push_back(a);
     }
     try {
-      maps.push_back(read_map(q, from.empty() ? "" : from[std::min(k, from.size() - 1)], own));
+      Map m = read_map(q, from.empty() ? "" : from[std::min(k, from.size() - 1)], own);
+      for (const Map::Input& s : std::vector(m.symbols()))  // `?` of another text is another number
+        if (!has_word(texts[k], s.name) && is_known(s.name))
+          m = m.renamed(s.name, fmt::format("{}_{}", s.name, k + 1));
+      maps.push_back(std::move(m));
     } catch (const ParseError& e) {
       if (texts.size() == 1) throw;
       throw ParseError(fmt::format("map {}: {}", k + 1, e.what()));
@@ -242,7 +253,7 @@ Answer ask(const std::string& operation, const std::vector<Map>& maps, const Opt
       conditions.push_back(symbolic::le(m.results()[k], (*o.onto)[k].second));
     }
     Map part = Map::made(m.inputs(), m.symbols(), conditions, m.results());
-    if (const auto t = table_of(part)) {
+    if (const auto t = table_of(part, kMostPoints, Beyond::Skip)) {
       a.lines.emplace_back("points", std::to_string(t->size()));
       constexpr std::size_t kShown = 8;
       for (std::size_t k = 0; k < std::min(t->size(), kShown); ++k) {
@@ -272,6 +283,17 @@ Answer ask(const std::string& operation, const std::vector<Map>& maps, const Opt
           "{}{}", some.empty() ? "" : ", ",
           v.size() == 1 ? std::to_string(v[0]) : fmt::format("({})", fmt::join(v, ", ")));
     if (!some.empty()) a.lines.emplace_back("first", some);
+  } else if (operation == "solve") {
+    const Solved s = solved(m);
+    const auto end = [&](const char* name, const symbolic::Node& n) {
+      a.lines.emplace_back(name, symbolic::render(n));
+    };
+    if (s.least) end("least", *s.least);
+    if (s.largest) end("largest", *s.largest);
+    for (const symbolic::Node& c : s.rest) end(s.exact ? "exists if" : "also", c);
+    if (!s.exact)
+      a.lines.emplace_back("bounds", "not every value between is a solution; the ends may be none");
+    if (a.lines.empty()) a.lines.emplace_back("least", "none: every value is a solution");
   } else if (operation == "restrict") {
     if (o.where.empty()) throw ParseError("map restrict: say where with --where 'i < 8'");
     gives(m.restricted(o.where));

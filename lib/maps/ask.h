@@ -32,6 +32,7 @@ inline constexpr Operation kOperations[] = {
     {"intersect", 2, "results that both have"},
     {"difference", 2, "results of the first that the second has not"},
     {"restrict", 1, "the map where --where holds"},
+    {"solve", 1, "the least and the largest value of the one input for which a condition holds"},
     // clang-format on
 };
 

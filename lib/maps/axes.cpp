@@ -118,6 +118,17 @@ bool Axes::is_numeric() const {
          });
 }
 
+std::optional<std::pair<std::int64_t, std::int64_t>> Axes::reach(std::size_t result) const {
+  if (!is_numeric()) return std::nullopt;
+  Wide lo = offset[result].as_int(), hi = lo;
+  for (const Axis& a : axes) {
+    const Wide far = static_cast<Wide>(a.strides[result].as_int()) * (a.size->as_int() - 1);
+    (far < 0 ? lo : hi) += far;
+  }
+  if (lo < INT64_MIN || hi > INT64_MAX) return std::nullopt;
+  return std::pair(static_cast<std::int64_t>(lo), static_cast<std::int64_t>(hi));
+}
+
 std::vector<std::int64_t> Axes::point(std::span<const std::int64_t> digits,
                                       std::size_t inputs) const {
   std::vector<std::int64_t> p(inputs, 0);

@@ -20,6 +20,9 @@ struct Axes {
   std::vector<sint> offset;  // of each result
   bool whole = true;         // every combination of digits is a point
   bool is_numeric() const;
+  /// The least and the largest value of a result; nullopt with symbols, open sizes, or beyond 64
+  /// bits.
+  std::optional<std::pair<std::int64_t, std::int64_t>> reach(std::size_t result) const;
   /// The input values at these digits.
   std::vector<std::int64_t> point(std::span<const std::int64_t> digits, std::size_t inputs) const;
 };

@@ -95,6 +95,75 @@ void check_result(const IndexQuestion& o, const symbolic::Question& question, In
   }
 }
 
+// An index moved so that warps meet in fewer banks: by a swizzle, which only permutes, or by
+// padding after each row of `width` elements.
+struct Remedy {
+  int b = 0, m = 0, s = 0;           // Swizzle<b, m, s>
+  std::int64_t width = 0, more = 0;  // or index + index // width * more
+  symbolic::Int of(const symbolic::Int& index) const {
+    if (width > 0) return index + floor_div(index, width) * symbolic::Int(more);
+    const auto small = index.small();
+    if (!small || *small < 0) return index;
+    return *small ^ ((*small >> (m + s) & ((std::int64_t{1} << b) - 1)) << m);
+  }
+};
+
+// The first of the remedies that are best for the worst warp of all questions, tried on each warp.
+void find_remedies(const IndexQuestion& o, IndexReport& report) {
+  if (o.lane.empty()) throw ParseError("--remedy: name the variable of the lanes with --lane");
+  std::vector<std::vector<symbolic::Int>> warps;  // the indices of each
+  bool all = true;
+  for (const symbolic::Question& q : o.asked.questions) {
+    std::string lane = o.lane;
+    for (const auto& [own, original] : o.asked.spelled)
+      if (original == o.lane) lane = own;
+    all = Access(q).each_warp(lane, o.lanes, [&](const std::vector<symbolic::Int>& indices) {
+      constexpr std::size_t kMost = 1 << 12;
+      if (warps.size() < kMost) warps.push_back(indices);
+    }) && all;
+  }
+  const auto worst = [&](const Remedy& remedy, std::int64_t limit) {
+    std::int64_t most = 0;
+    for (const std::vector<symbolic::Int>& warp : warps) {
+      std::vector<symbolic::Int> moved;
+      for (const symbolic::Int& index : warp) moved.push_back(remedy.of(index));
+      most = std::max(most, symbolic::words_in_one_bank(moved, o.bytes, o.banks));
+      if (most > limit) break;
+    }
+    return most;
+  };
+  const std::int64_t before = worst({}, INT64_MAX);
+  const auto say = [&](const std::string& label, const std::string& text) {
+    report.all.push_back({label, std::nullopt, text, {}, ""});
+  };
+  const std::string sample = all ? "" : ", in a sample of points";
+  if (before <= 1) return say("remedy", "none is needed" + sample);
+  Remedy swizzle, padding;
+  std::int64_t with_swizzle = before, with_padding = before;
+  constexpr int kMost = 7;
+  for (int b = 1; b <= kMost; ++b)
+    for (int m = 0; m <= kMost; ++m)
+      for (int s = b; s <= kMost; ++s)
+        if (const std::int64_t now = worst({b, m, s}, with_swizzle - 1); now < with_swizzle)
+          swizzle = {b, m, s}, with_swizzle = now;
+  for (std::int64_t more = 1; more <= 16; more *= 2)
+    for (std::int64_t width = 8; width <= 1024; width *= 2)
+      if (const std::int64_t now = worst({0, 0, 0, width, more}, with_padding - 1);
+          now < with_padding)
+        padding = {0, 0, 0, width, more}, with_padding = now;
+  const auto outcome = [&](std::int64_t now) {
+    return fmt::format("at most {} words in one bank instead of {}{}", now, before, sample);
+  };
+  say("swizzle", with_swizzle == before
+                     ? "none helps"
+                     : fmt::format("Swizzle<{},{},{}> of the index: {}", swizzle.b, swizzle.m,
+                                   swizzle.s, outcome(with_swizzle)));
+  say("padding", with_padding == before ? "none helps"
+                                        : fmt::format("{} element{} after every {}: {}",
+                                                      padding.more, padding.more == 1 ? "" : "s",
+                                                      padding.width, outcome(with_padding)));
+}
+
 }  // namespace
 
 std::vector<IndexFinding> check_index(const IndexQuestion& o) {
@@ -104,6 +173,7 @@ std::vector<IndexFinding> check_index(const IndexQuestion& o) {
       report.all.push_back({"", std::nullopt, question.text, {}, ""});
     check_result(o, question, report);
   }
+  if (o.remedy) find_remedies(o, report);
   if (o.same.empty() && !o.image) return report.all;
   const Map map = Map::of(o.asked);
   if (!o.same.empty()) {
@@ -181,18 +251,11 @@ std::string answer_question(std::string_view json) {
     const auto from = texts("from");
     const auto language = from.empty() ? symbolic::guess_language(given.text)
                                        : std::optional(symbolic::parse_language(from[0]));
-    IndexQuestion q{symbolic::translate(given, language.value_or(symbolic::Language::Touchstone)),
-                    given.assumptions,
-                    j.value("type", std::string("int32")),
-                    text("size"),
-                    text("same"),
-                    j.value("image", false),
-                    text("vector"),
-                    text("lane"),
-                    j.value("lanes", 32),
-                    j.value("bytes", 4),
-                    j.value("segment", 32),
-                    j.value("banks", 32)};
+    IndexQuestion q{{given.assumptions, j.value("type", std::string("int32")), text("size"),
+                     text("same"), j.value("image", false), text("vector"), text("lane"),
+                     j.value("lanes", 32), j.value("bytes", 4), j.value("segment", 32),
+                     j.value("banks", 32), j.value("remedy", false)},
+                    symbolic::translate(given, language.value_or(symbolic::Language::Touchstone))};
     if (q.lanes < 1 || q.lanes > 1024 || q.bytes < 1 || q.bytes > 64 || q.segment < 1 ||
         q.banks < 1)
       throw ParseError("check-index: lanes, bytes, segment and banks are 1 or more");

@@ -1,20 +1,14 @@
 #pragma once
 
 #include "touchstone/maps/ask.h"
+#include "touchstone/maps/index_checks.h"
 
 // The checks of a kernel's index (docs/notations.md), for the command, Python and C.
 
 namespace touchstone::maps {
 
-struct IndexQuestion {
+struct IndexQuestion : IndexChecks {
   symbolic::Translation asked;
-  std::vector<std::string> assumptions;  // as in the text, for `same`
-  std::string type = "int32";
-  std::string size;          // of the array: the index must be in [0, size)
-  std::string same;          // another index
-  bool image = false;        // distinct indices, permutation
-  std::string vector, lane;  // variables
-  int lanes = 32, bytes = 4, segment = 32, banks = 32;
 };
 
 struct IndexFinding {
@@ -34,7 +28,8 @@ Verdict verdict_of(const std::vector<IndexFinding>& findings);
 ///   {"operation":"equal","maps":["(4,8):(8,1)","32:1"],"from":"cute","vars":{"i":[0,7]},
 ///    "assume":["i<n"],"symbols":["n"],"onto":"0..31","tile":[4,8],"size":64,"where":"..","to":"c"}
 ///   {"operation":"check-index","maps":["i*4"],"vars":{"i":[0,7]},"type":"int32","size":"32",
-///    "same":"..","image":true,"vector":"i","lane":"i","lanes":32,"bytes":4,"segment":32,"banks":32}
+///    "same":"..","image":true,"vector":"i","lane":"i","lanes":32,"bytes":4,"segment":32,"banks":32,
+///    "remedy":true}
 /// Throws Error.
 std::string answer_question(std::string_view json);
 

@@ -82,13 +82,7 @@ Reply with_values(const std::vector<Map::Input>& symbols,
   return open;
 }
 
-std::optional<Axes> digits_of(const Map& zero_based) {
-  if (auto a = axes_of(zero_based)) return a;
-  return std::nullopt;
-}
-
-Reply two_points(const Map& m, const symbolic::Values& a, const symbolic::Values& b, Point value) {
-  (void)m;
+Reply two_points(const symbolic::Values& a, const symbolic::Values& b, Point value) {
   return {Verdict::No,
           fmt::format("{} and {} both have {}", words(a), words(b), tuple_text(value)),
           {a, b}};
@@ -98,8 +92,9 @@ Reply injective_of(const Table& t, const Map& m) {
   const auto order = t.sorted(false);
   for (std::size_t k = 1; k < order.size(); ++k)
     if (std::ranges::equal(t.value(order[k - 1]), t.value(order[k])))
-      return two_points(m, named(m, t.point(order[k - 1])), named(m, t.point(order[k])),
+      return two_points(named(m, t.point(order[k - 1])), named(m, t.point(order[k])),
                         t.value(order[k]));
+  if (t.beyond) return {Verdict::Open, "results beyond 64 bits were not compared", {}};
   return {Verdict::Yes, fmt::format("{} points have different results", t.size()), {}};
 }
 
@@ -109,7 +104,7 @@ Reply injective(const Map& map) {
   const auto base = map.from_zero();
   if (map.box().empty) return {Verdict::Yes, "no point is in the domain", {}};
   if (base) {
-    if (const auto axes = digits_of(base->map)) {
+    if (const auto axes = axes_of(base->map)) {
       if (decoding(*axes)) return {Verdict::Yes, "each digit can be read off the results", {}};
       if (const auto unknowns = packed_differences(*axes)) {
         const Solution s = solve(*unknowns, 0, true);
@@ -121,26 +116,25 @@ Reply injective(const Map& map) {
             a.push_back(std::max<std::int64_t>(d, 0)), b.push_back(std::max<std::int64_t>(-d, 0));
           const std::size_t n = map.inputs().size();
           const auto p = axes->point(a, n), q = axes->point(b, n);
-          Values values(base->map);
+          Values values(base->map, Beyond::Skip);
           const auto inside = [&](const std::vector<std::int64_t>& at) {
             for (std::size_t k = 0; k < n; ++k)
               if (base->map.inputs()[k].hi && at[k] > *base->map.inputs()[k].hi) return false;
             return values.at(at).has_value();
           };
           if (inside(p) && inside(q))
-            return two_points(map, named(map, p, base->lows), named(map, q, base->lows),
-                              *values.at(p));
+            return two_points(named(map, p, base->lows), named(map, q, base->lows), *values.at(p));
         }
       }
     }
   }
   if (!map.symbols().empty())
     return with_values(map.symbols(), [&](const auto& v) { return injective(map.bind(v)); });
-  if (const auto t = table_of(map)) return injective_of(*t, map);
+  if (const auto t = table_of(map, kMostPoints, Beyond::Skip)) return injective_of(*t, map);
   constexpr std::int64_t kCorner = 1 << 16;
   for (const bool top : {false, true}) {
     const Map part = corner(map, kCorner, top);
-    if (const auto t = table_of(part))
+    if (const auto t = table_of(part, kMostPoints, Beyond::Skip))
       if (Reply r = injective_of(*t, part); r.verdict == Verdict::No) return r;
   }
   return {Verdict::Open, "too many points to try all, and no proof", {}};
@@ -171,7 +165,7 @@ Reply same(const Map& a, const Map& given) {
   const Map difference = a.with_results(differences);
   if (same_domain && symbols.empty()) {
     if (const auto base = difference.from_zero()) {
-      if (const auto axes = digits_of(base->map); axes && axes->is_numeric()) {
+      if (const auto axes = axes_of(base->map); axes && axes->is_numeric()) {
         // A sum of digits is 0 everywhere only if it has no strides.
         std::vector<std::int64_t> digits(axes->axes.size(), 0);
         bool moves = std::ranges::any_of(axes->offset, [](const sint& o) { return o != sint(0); });
@@ -182,7 +176,7 @@ Reply same(const Map& a, const Map& given) {
         const auto p = axes->point(digits, a.inputs().size());
         std::vector<std::int64_t> q = p;
         for (std::size_t k = 0; k < q.size(); ++k) q[k] += base->lows[k];
-        Values x(a), y(b);
+        Values x(a, Beyond::Skip), y(b, Beyond::Skip);
         const auto u = x.at(q), v = y.at(q);
         if (u && v && *u != *v)
           return {
@@ -194,13 +188,14 @@ Reply same(const Map& a, const Map& given) {
   }
   if (!symbols.empty()) return bound();
   const auto compare = [&](const Map& region, const Map::Box& box) -> Reply {
-    Values x(region), y(b);
+    Values x(region, Beyond::Skip), y(b, Beyond::Skip);
     Reply r{Verdict::Yes, "the same at every point", {}};
-    std::int64_t points = 0;
+    std::int64_t points = 0, skipped = 0;
     const auto text = [](const auto& v) { return v ? tuple_text(*v) : std::string("no value"); };
     each_point(box, [&](Point p) {
       const auto& u = x.at(p);
       const auto& v = y.at(p);
+      if (x.beyond() || y.beyond()) return ++skipped > 0;
       points += u.has_value();
       if (u == v) return true;
       r = {Verdict::No,
@@ -209,6 +204,8 @@ Reply same(const Map& a, const Map& given) {
       return false;
     });
     if (r.verdict == Verdict::Yes) r.what = fmt::format("the same at {} points", points);
+    if (r.verdict == Verdict::Yes && skipped > 0)
+      return {Verdict::Open, fmt::format("{}; beyond 64 bits at {}", r.what, skipped), {}};
     return r;
   };
   Map::Box whole = a.box();  // of both, for points that only one has
@@ -324,7 +321,7 @@ bool compact(const Axes& axes, const std::vector<DecodeStep>& steps) {
 Reply surjective(const Map& map, const std::optional<Ranges>& onto) {
   const auto base = map.from_zero();
   if (base && !onto)
-    if (const auto axes = digits_of(base->map))
+    if (const auto axes = axes_of(base->map))
       if (const auto steps = decoding(*axes, true);
           steps && compact(*axes, *steps) &&
           std::ranges::all_of(axes->offset, [](const sint& o) { return o == sint(0); }))
@@ -358,7 +355,7 @@ Reply surjective(const Map& map, const std::optional<Ranges>& onto) {
     return {Verdict::No,
             fmt::format("{} points cannot have all {} values of {}", *seen->points, wanted, text),
             {}};
-  const auto table = table_of(map);
+  const auto table = table_of(map, kMostPoints, Beyond::Skip);  // what is beyond is in no range
   if (!table) return {Verdict::Open, "too many points to try all, and no proof", {}};
   std::vector<std::int64_t> next;
   for (const auto& [lo, hi] : ranges) next.push_back(lo);
@@ -379,6 +376,20 @@ Reply surjective(const Map& map, const std::optional<Ranges>& onto) {
 }
 
 Reply bijective(const Map& map, const std::optional<Ranges>& onto) {
+  // Most maps show it by their counts alone.
+  if (const auto seen = image(map); seen && seen->points && seen->points == seen->distinct) {
+    shapetracker::Wide wanted = 1;
+    bool fits = !onto || *onto == seen->ranges;
+    for (const auto& [lo, hi] : seen->ranges) {
+      fits = fits && (onto || lo == 0) && wanted <= *seen->points;
+      wanted *= static_cast<shapetracker::Wide>(hi) - lo + 1;
+    }
+    if (fits && wanted == *seen->points)
+      return {
+          Verdict::Yes,
+          fmt::format("{} points have all {} results, each once", *seen->points, *seen->distinct),
+          {}};
+  }
   Reply one = injective(map);
   if (one.verdict == Verdict::No) return one;
   Reply all = surjective(map, onto);
@@ -392,10 +403,12 @@ Reply bijective(const Map& map, const std::optional<Ranges>& onto) {
   return all;
 }
 
-std::optional<Image> image(const Map& map) {
+namespace {
+
+std::optional<Image> image_of(const Map& map) {
   if (!map.symbols().empty()) return std::nullopt;
   const auto base = map.from_zero();
-  if (const auto axes = base ? digits_of(base->map) : std::nullopt;
+  if (const auto axes = base ? axes_of(base->map) : std::nullopt;
       axes && axes->is_numeric() && axes->whole) {
     Image r{base->map.box().count(), std::nullopt, {}};
     Axes moving = *axes;
@@ -403,12 +416,9 @@ std::optional<Image> image(const Map& map) {
       return std::ranges::all_of(a.strides, [](const sint& s) { return s == sint(0); });
     });
     for (std::size_t k = 0; k < axes->offset.size(); ++k) {
-      std::int64_t lo = axes->offset[k].as_int(), hi = lo;
-      for (const Axis& a : axes->axes) {
-        const std::int64_t reach = checked_mul(a.strides[k].as_int(), a.size->as_int() - 1);
-        (reach < 0 ? lo : hi) = checked_add(reach < 0 ? lo : hi, reach);
-      }
-      r.ranges.emplace_back(lo, hi);
+      const auto reach = axes->reach(k);
+      if (!reach) return std::nullopt;
+      r.ranges.push_back(*reach);
     }
     std::int64_t values = 1;
     for (const Axis& a : moving.axes) values = checked_mul(values, a.size->as_int());
@@ -451,6 +461,16 @@ std::optional<Image> image(const Map& map) {
   return r;
 }
 
+}  // namespace
+
+std::optional<Image> image(const Map& map) {
+  try {
+    return image_of(map);
+  } catch (const OverflowError&) {  // its ranges are beyond 64 bits
+    return std::nullopt;
+  }
+}
+
 Reply apart(const Map& a, const Map& b) {
   if (a.results().size() != b.results().size())
     throw ShapeError(fmt::format("the maps have {} results and {}; an overlap needs as many",
@@ -465,8 +485,8 @@ Reply apart(const Map& a, const Map& b) {
   };
   if (a.box().empty || b.box().empty) return {Verdict::Yes, "one has no points", {}};
   const auto first = a.from_zero(), second = b.from_zero();
-  const auto x = first ? digits_of(first->map) : std::nullopt,
-             y = second ? digits_of(second->map) : std::nullopt;
+  const auto x = first ? axes_of(first->map) : std::nullopt,
+             y = second ? axes_of(second->map) : std::nullopt;
   if (x && y && x->is_numeric() && y->is_numeric() && a.results().size() == 1) {
     std::vector<Unknown> unknowns;
     for (const Axis& d : x->axes)
@@ -485,7 +505,7 @@ Reply apart(const Map& a, const Map& b) {
       return meet(p, q, *Values(a).at(p));
     }
   }
-  const auto t = table_of(a), u = table_of(b);
+  const auto t = table_of(a, kMostPoints, Beyond::Skip), u = table_of(b, kMostPoints, Beyond::Skip);
   if (!t || !u) return {Verdict::Open, "too many points to try all, and no proof", {}};
   const auto left = t->sorted(true), right = u->sorted(true);
   for (std::size_t i = 0, j = 0; i < left.size() && j < right.size();) {
@@ -494,6 +514,8 @@ Reply apart(const Map& a, const Map& b) {
     if (c == 0) return meet(t->point(left[i]), u->point(right[j]), v);
     c < 0 ? ++i : ++j;
   }
+  if (t->beyond && u->beyond)
+    return {Verdict::Open, "results beyond 64 bits were not compared", {}};
   return {Verdict::Yes, "no two points have the same result", {}};
 }
 
@@ -525,6 +547,78 @@ std::optional<Comparison> compare_images(const Map& a, const Map& b) {
     if (c > 0) take(r.only_b, r.some_b, w), ++j;
   }
   return r;
+}
+
+namespace {
+
+// a and b of a condition a*x + b < 0, or == 0.
+struct Linear {
+  Node a, b;
+  bool equal;
+};
+std::optional<Linear> linear_in(const Node& condition, const Map::Input& x) {
+  const Test test = test_of(condition);
+  if (test.kind != Test::Less && test.kind != Test::Equal) return std::nullopt;
+  const Node t = test.of;
+  const auto at = [&](const Node& value) { return symbolic::substitute(t, {{x.name, value}}); };
+  const Node b = at(0), a = at(1) - b;
+  if (at(x.node) != a * x.node + b) return std::nullopt;
+  return Linear{a, b, test.kind == Test::Equal};
+}
+
+}  // namespace
+
+Solved solved(const Map& map) {
+  if (map.inputs().size() != 1 || map.results().size() != 1)
+    throw ShapeError(fmt::format(
+        "solve: {} inputs and {} results; name all variables but the wanted one with --symbol",
+        map.inputs().size(), map.results().size()));
+  const Map::Input& x = map.inputs()[0];
+  const Map all = Map::made(map.inputs(), map.symbols(),
+                            [&] {
+                              auto c = map.conditions();
+                              c.push_back(symbolic::ne(map.results()[0], 0));
+                              return c;
+                            }(),
+                            {x.node});
+  Solved s;
+  if (all.symbols().empty())
+    if (const auto t = table_of(all, kMostPoints, Beyond::Skip)) {
+      if (t->size() == 0) throw ShapeError("solve: there is no solution");
+      s.least = Node(t->points.front()), s.largest = Node(t->points.back());
+      s.exact = t->points.back() - t->points.front() + 1 == std::ssize(t->points);
+      return s;
+    }
+  if (x.lo) s.least = Node(*x.lo);
+  if (x.hi) s.largest = Node(*x.hi);
+  const auto from = [&](const Node& n) { s.least = s.least ? symbolic::max(*s.least, n) : n; };
+  const auto to = [&](const Node& n) { s.largest = s.largest ? symbolic::min(*s.largest, n) : n; };
+  for (const Node& c : all.conditions()) {
+    const auto l = linear_in(c, x);
+    const auto low = l ? l->a.min() : std::nullopt, high = l ? l->a.max() : std::nullopt;
+    const bool up = low && *low > 0, down = high && *high < 0;
+    if (!l || (!up && !down)) {
+      s.rest.push_back(c);
+      const auto vars = symbolic::variables(c);
+      s.exact = s.exact && std::ranges::find(vars, x.node) == vars.end();
+      continue;
+    }
+    const Node size = up ? l->a : -l->a, rest = up ? -l->b : l->b;  // size * x against rest
+    if (l->equal) {
+      from(symbolic::floor_div(rest + size - Node(1), size));
+      to(symbolic::floor_div(rest, size));
+    } else if (up) {
+      to(symbolic::floor_div(rest - Node(1), size));
+    } else {
+      from(symbolic::floor_div(rest, size) + Node(1));
+    }
+  }
+  if (s.least && s.largest) {
+    const Node some = symbolic::le(*s.least, *s.largest);
+    if (some.constant() == 0) throw ShapeError("solve: there is no solution");
+    if (some.constant() != 1) s.rest.push_back(some);
+  }
+  return s;
 }
 
 std::optional<Footprint> footprint(const Map& map, const std::vector<std::int64_t>& sizes) {

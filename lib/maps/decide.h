@@ -50,6 +50,16 @@ struct Comparison {
 /// nullopt if there are too many points.
 std::optional<Comparison> compare_images(const Map& a, const Map& b);
 
+/// The values of the one input where the result is not 0 and all conditions hold, as expressions of
+/// the symbols. `exact`: these are all from the least to the largest, if the rest holds.
+struct Solved {
+  std::optional<symbolic::Node> least, largest;
+  std::vector<symbolic::Node> rest;  // conditions of symbols alone, or not linear in the input
+  bool exact = true;
+};
+/// Throws ShapeError for a map of several inputs or results.
+Solved solved(const Map& map);
+
 /// Distinct results of tiles: of sizes[k] values of input k, from a multiple of it.
 struct Footprint {
   std::int64_t tiles = 0, least = 0, most = 0;  // distinct results of one

@@ -336,15 +336,9 @@ Map product(const Map& map, const Map& tiler) {
 }
 
 Map coalesced(const Map& map) {
-  const Map flat = map.flat();
-  std::vector<std::vector<Map::Mode>> modes;
-  for (const Map::Mode& m : all_modes(needed_layout(flat, "coalesce"))) modes.push_back({m});
-  if (modes.empty()) modes.push_back({{1, 0}});
-  return Map::of_modes({[&] {
-    std::vector<Map::Mode> all;
-    for (const auto& m : modes) all.push_back(m[0]);
-    return all;
-  }()});
+  std::vector<Map::Mode> modes = all_modes(needed_layout(map.flat(), "coalesce"));
+  if (modes.empty()) modes.push_back({1, 0});
+  return Map::of_modes({modes});
 }
 
 std::optional<ShapeTracker> views_of(const Map& map) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "touchstone/maps/axes.h"
 #include "touchstone/shapetracker/index/index_expr.h"
 #include "touchstone/symbolic/node/context.h"
 
@@ -44,12 +45,9 @@ std::string range_text(const Map::Input& i) {
                      i.hi ? std::to_string(*i.hi) : "inf");
 }
 
-// A condition as of < 0, of == 0 or of != 0.
-struct Test {
-  enum { Less, Equal, Unequal, Other } kind = Other;
-  Node of;
-};
-Test test_of(const Node& c) {
+}  // namespace
+
+maps::Test maps::test_of(const Node& c) {
   Context& context = *c.context();
   const auto of = [&](const NodeData& d) { return context.handle(d.args[0]); };
   const NodeData d = data(c);
@@ -62,6 +60,11 @@ Test test_of(const Node& c) {
   if (n.kind == NodeKind::Zero) return {Test::Unequal, of(n)};
   return {};
 }
+
+namespace {
+
+using maps::Test;
+using maps::test_of;
 
 // A condition that is no comparison as one: y%2 == 0.
 std::string condition_text(const Node& c) {
@@ -135,6 +138,7 @@ Map Map::of(const symbolic::Translation& text, const std::vector<std::string>& s
     m.results_.push_back(symbolic::parse(q.text, names));
   for (const std::string& a : first.assumptions) m.add_condition(symbolic::parse(a, names));
   m.simplify();
+  m.first_fastest_ = text.language == symbolic::Language::Triton;
   if (text.modes.empty()) return m;
   // A layout is a text about one flat index, i; its modes become the inputs.
   m.first_fastest_ = true;
@@ -230,6 +234,14 @@ Map Map::bind(const symbolic::Values& values) const {
   return m;
 }
 
+Map Map::renamed(const std::string& symbol, const std::string& name) const {
+  const auto at = std::ranges::find(symbols_, symbol, &Input::name);
+  Input other = maps::input(name, at->lo, at->hi);
+  Map m = substituted({{symbol, other.node}});
+  m.symbols_[static_cast<std::size_t>(at - symbols_.begin())] = std::move(other);
+  return m;
+}
+
 Map Map::flat() const {
   if (inputs_.size() == 1) return *this;
   std::int64_t size = 1;
@@ -305,11 +317,15 @@ Map Map::then(const Map& after) const {
       throw ShapeError(fmt::format("{} has different ranges in the two maps", s.name));
   }
   Replacements values;
+  const auto axes = maps::axes_of(*this);
   for (std::size_t k = 0; k < results_.size(); ++k) {
     const Input& i = next.inputs_[k];
     values.emplace(i.name, results_[k]);
-    if (i.lo) m.add_condition(symbolic::ge(results_[k], *i.lo));
-    if (i.hi) m.add_condition(symbolic::le(results_[k], *i.hi));
+    const auto reach = axes ? axes->reach(k) : std::nullopt;  // exact: digits are independent
+    if (i.lo && !(reach && reach->first >= *i.lo))
+      m.add_condition(symbolic::ge(results_[k], *i.lo));
+    if (i.hi && !(reach && reach->second <= *i.hi))
+      m.add_condition(symbolic::le(results_[k], *i.hi));
   }
   for (const Node& c : next.conditions_) m.add_condition(symbolic::substitute(c, values));
   m.results_.clear();

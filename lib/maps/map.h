@@ -55,6 +55,8 @@ class Map {
 
   /// The map with symbols replaced by numbers.
   Map bind(const symbolic::Values& values) const;
+  /// The map with another name for a symbol.
+  Map renamed(const std::string& symbol, const std::string& name) const;
   /// The map of the flat index of its inputs. Throws ShapeError if a range is not [0, n) with a
   /// number n.
   Map flat() const;
@@ -111,6 +113,13 @@ struct Map::FromZero {
 };
 
 namespace maps {
+
+/// A condition as of < 0, of == 0 or of != 0.
+struct Test {
+  enum { Less, Equal, Unequal, Other } kind = Other;
+  symbolic::Node of{};
+};
+Test test_of(const symbolic::Node& condition);
 
 /// An input or a symbol with bounds.
 Map::Input input(const std::string& name, std::optional<std::int64_t> lo,

@@ -10,7 +10,8 @@ namespace touchstone::maps {
 using symbolic::Int;
 using symbolic::Node;
 
-Values::Values(const Map& map) : conditions_(map.conditions().size()) {
+Values::Values(const Map& map, Beyond beyond)
+    : conditions_(map.conditions().size()), skips_(beyond) {
   for (const Node& c : map.conditions()) add(map, c);
   for (const Node& r : map.results()) add(map, r);
 }
@@ -33,6 +34,7 @@ const std::optional<std::vector<std::int64_t>>& Values::at(std::span<const std::
     value_->clear();
   else
     value_.emplace();
+  is_beyond_ = false;
   for (std::size_t n = 0; n < parts_.size(); ++n) {
     Part& p = parts_[n];
     for (std::size_t i = 0; i < p.slots.size(); ++i) p.point[i] = point[p.slots[i]];
@@ -43,7 +45,13 @@ const std::optional<std::vector<std::int64_t>>& Values::at(std::span<const std::
     }
     if (n < conditions_) continue;
     const auto small = v->small();
-    if (!small) throw OverflowError(fmt::format("the value {} does not fit in 64 bits", v->str()));
+    is_beyond_ = !small;
+    if (is_beyond_ && skips_ == Beyond::Throw)
+      throw OverflowError(fmt::format("the value {} does not fit in 64 bits", v->str()));
+    if (is_beyond_) {
+      value_.reset();
+      break;
+    }
     value_->push_back(*small);
   }
   return value_;
@@ -85,17 +93,18 @@ std::vector<std::uint32_t> Table::sorted(bool distinct) const {
   return order;
 }
 
-std::optional<Table> table_of(const Map& map, std::int64_t most) {
+std::optional<Table> table_of(const Map& map, std::int64_t most, Beyond beyond) {
   const Map::Box box = map.box();
   const auto count = box.count();
   if (!map.symbols().empty() || !count || *count > most) return std::nullopt;
   Table t{map.inputs().size(), map.results().size(), {}, {}};
-  Values values(map);
+  Values values(map, beyond);
   each_point(box, [&](std::span<const std::int64_t> p) {
     if (const auto& v = values.at(p)) {
       t.points.insert(t.points.end(), p.begin(), p.end());
       t.values.insert(t.values.end(), v->begin(), v->end());
     }
+    t.beyond = t.beyond || values.beyond();
     return true;
   });
   return t;

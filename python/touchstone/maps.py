@@ -33,7 +33,7 @@ def inverse(a):
 def check_index(text, variables=None, assume=(), language=None, **options):
     """What `touchstone check-index` answers, as a dictionary.
 
-    options: type, size, same, image, vector, lane, lanes, bytes, segment, banks."""
+    options: type, size, same, image, vector, lane, lanes, bytes, segment, banks, remedy."""
     question = {"operation": "check-index", "maps": text, "vars": {n: list(r) for n, r in (variables or {}).items()},
                 "assume": list(assume), **options}
     if "size" in question:

@@ -397,14 +397,28 @@ WarpFinding Access::segments(const std::string& lane, int lanes, int bytes, int 
 }
 
 WarpFinding Access::bank_conflicts(const std::string& lane, int lanes, int bytes, int banks) const {
-  return warps(lane, lanes, [&](const std::vector<Int>& addresses) {
-    std::map<Int, std::int64_t> words;  // of each bank
-    constexpr int kWord = 4;
-    std::int64_t most = 0;
-    for (const Int& w : touched(addresses, bytes, kWord))
-      most = std::max(most, ++words[floor_mod(w, banks)]);
-    return most;
+  return warps(lane, lanes, [&](const std::vector<Int>& indices) {
+    return words_in_one_bank(indices, bytes, banks);
   });
+}
+
+bool Access::each_warp(const std::string& lane, int lanes,
+                       const std::function<void(const std::vector<Int>&)>& f) const {
+  return warps(lane, lanes,
+               [&](const std::vector<Int>& indices) {
+                 f(indices);
+                 return std::int64_t{0};
+               })
+      .all;
+}
+
+std::int64_t words_in_one_bank(const std::vector<Int>& indices, int bytes, int banks) {
+  std::map<Int, std::int64_t> words;  // of each bank
+  constexpr int kWord = 4;
+  std::int64_t most = 0;
+  for (const Int& w : touched(indices, bytes, kWord))
+    most = std::max(most, ++words[floor_mod(w, banks)]);
+  return most;
 }
 
 }  // namespace touchstone::symbolic

@@ -54,6 +54,9 @@ class Access {
   /// The largest number of different words in one bank, of `banks` banks of 4 bytes, that the lanes
   /// read: 1 is without conflict.
   WarpFinding bank_conflicts(const std::string& lane, int lanes, int bytes, int banks) const;
+  /// The indices of the lanes of each warp; false if it is a sample.
+  bool each_warp(const std::string& lane, int lanes,
+                 const std::function<void(const std::vector<Int>&)>& f) const;
 
   const Question& question() const { return question_; }
 
@@ -84,6 +87,8 @@ class Access {
   std::vector<std::string> names_;
 };
 
+/// The largest number of different words of 4 bytes in one of `banks` banks.
+std::int64_t words_in_one_bank(const std::vector<Int>& indices, int bytes, int banks);
 /// "x = 3, y = 0"
 std::string point_text(const std::map<std::string, Int>& point);
 

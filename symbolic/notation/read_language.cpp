@@ -185,9 +185,9 @@ Expr LanguageReader::inverted(Expr x) {
 }
 
 template <class F>
-Expr LanguageReader::under(Expr condition, F&& f) {
+auto LanguageReader::under(Expr condition, F&& f) {
   conditions_.push_back(condition);
-  const Expr r = f();
+  const auto r = f();
   conditions_.pop_back();
   return r;
 }
@@ -209,24 +209,31 @@ Quotient LanguageReader::expression(int level) {
     if (row->act == kChoose || row->act == kIf) {
       const bool choose = row->act == kChoose;
       const Expr condition = choose ? only_whole(left, op.at) : whole(2);
-      const Expr one =
-          choose ? under(condition, [&] { return whole(1); }) : only_whole(left, op.at);
+      const Quotient one = choose ? under(condition, [&] { return expression(1); }) : left;
       s_->expect(choose ? ":" : "else");
-      const Expr other = under(e.apply(ExprOp::Not, {condition}), [&] { return whole(1); });
-      left = plain(e.apply(ExprOp::Where, {condition, one, other}));
+      const Quotient other =
+          under(e.apply(ExprOp::Not, {condition}), [&] { return expression(1); });
+      const auto part = [&](const Quotient& q) {
+        return only_whole(in_common_type(q, one, other), op.at);
+      };
+      left = in_common_type(plain(e.apply(ExprOp::Where, {condition, part(one), part(other)})), one,
+                            other);
     } else if (row->act == kPower) {
       left = binary(row->act, left, expression(row->level), op.at);
     } else if (is_comparison(row->act)) {
       // A run of comparisons compares neighbours.
-      Expr all = only_whole(left, op.at), at = all;
+      Expr all = only_whole(left, op.at);
+      Quotient at = left;
       const Infix* next = row;
       for (int n = 0; next && is_comparison(next->act) && next->level == row->level; ++n) {
         if (n > 0 && language_ != Language::Python && language_ != Language::Isl &&
             language_ != Language::Sympy)
           s_->fail("a comparison of a comparison; write a <= b && b < c");
         if (n > 0) s_->take();
-        const Expr right = whole(row->level + 1);
-        const Expr pair = e.apply(kCompared[next->act - kEq], {at, right});
+        const Quotient right = expression(row->level + 1);
+        const Expr pair = e.apply(kCompared[next->act - kEq],
+                                  {only_whole(in_common_type(at, at, right), op.at),
+                                   only_whole(in_common_type(right, at, right), op.at)});
         all = n == 0 ? pair : e.apply(ExprOp::And, {all, pair});
         at = right;
         next = infix_of(language_, s_->now());
@@ -365,7 +372,10 @@ Quotient LanguageReader::prefix() {
     return in_common_type({minus, x.den}, x, x);
   }
   if (s_->take("+")) return expression(kUnaryOperand);
-  if (s_->take("~")) return plain(inverted(whole(kUnaryOperand)));
+  if (s_->take("~")) {
+    const Quotient x = expression(kUnaryOperand);
+    return in_common_type(plain(inverted(only_whole(x, t.at))), x, x);
+  }
   if (s_->take("!")) return plain(e.apply(ExprOp::Not, {whole(kUnaryOperand)}));
   if (python && s_->take("not")) return plain(e.apply(ExprOp::Not, {whole(kNotOperand)}));
   if (language_ == Language::C && t.is("(")) {  // a cast?
@@ -394,7 +404,10 @@ Quotient LanguageReader::primary() {
   if (t.kind == Scanner::Kind::Number) {
     s_->take();
     Quotient number = plain(d_.exprs.constant(t.value));
-    if (language_ == Language::C && t.is_long) number.bits = 64;
+    if (language_ == Language::C) {
+      number.bits = t.is_long ? 64 : t.is_unsigned ? 32 : 0;
+      number.is_signed = !t.is_unsigned;
+    }
     // isl writes 3i.
     if (language_ == Language::Isl && s_->now().kind == Scanner::Kind::Name &&
         s_->now().at == s_->end())

@@ -175,7 +175,7 @@ void read_triton(Draft& d, std::string_view text) {
   std::vector<Bit> all;
   std::size_t outputs = 0;
   std::set<std::pair<std::string_view, int>> seen;
-  constexpr int kMostBits = 24;
+  constexpr int kMostBits = 30;
   while (s.now().kind != Word::End && !s.now().is("where")) {
     while (s.take("-") || s.take(",")) {
     }

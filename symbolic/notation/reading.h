@@ -95,7 +95,7 @@ class LanguageReader {
   Expr inverted(Expr x);
   /// Reads what is computed only where the condition holds.
   template <class F>
-  Expr under(Expr condition, F&& f);
+  auto under(Expr condition, F&& f);
   Quotient with_methods(Quotient value);
   Quotient binary(int act, const Quotient& a, const Quotient& b, std::size_t at);
   Expr variable(std::string_view spelled, std::size_t at);

@@ -170,10 +170,13 @@ Scanner::Token Scanner::read_number(std::size_t at) {
     fail(at, fmt::format("\"{}\" is no number; a name must not begin with a digit",
                          text_.substr(at, end - at)));
   position_ = of_c ? end : i;
-  const bool is_unsigned = base != 10 || lower.find('u') != lower.npos;
-  const bool is_long = of_c && lower.find('l') != lower.npos;
-  return {Kind::Number, text_.substr(at, i - at), at, value,
-          is_long || value >= power_of_two(is_unsigned ? 32 : 31)};
+  const bool suffixed = of_c && lower.find('u') != lower.npos;
+  const bool may_be_unsigned = base != 10 || suffixed;
+  const bool is_long =
+      (of_c && lower.find('l') != lower.npos) || value >= power_of_two(may_be_unsigned ? 32 : 31);
+  return {Kind::Number, text_.substr(at, i - at),
+          at,           value,
+          is_long,      suffixed || (base != 10 && value >= power_of_two(is_long ? 63 : 31))};
 }
 
 }  // namespace touchstone::symbolic

@@ -17,6 +17,8 @@ class Scanner {
     std::size_t at = 0;
     Int value{};           // of a Number
     bool is_long = false;  // in C: of 64 bits, by its suffix or size
+    bool is_unsigned =
+        false;  // in C: by its suffix, or hexadecimal and too large for the signed type
     bool is(std::string_view word) const {
       return (kind == Kind::Name || kind == Kind::Symbol) && text == word;
     }

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
-#include "touchstone/maps/ask.h"
+#include <set>
+
+#include "touchstone/maps/check.h"
+#include "touchstone/maps/points.h"
 
 namespace touchstone::maps {
 namespace {
@@ -180,6 +183,144 @@ TEST(Map, WhyNotNamesTheFact) {
             b = expression("n", {{"n", {symbolic::Int(0), {}}}});
   EXPECT_EQ(missing_facts(a, b), (std::vector<std::string>{"n%4 == 0"}));
   EXPECT_EQ(same(a, b).verdict, Verdict::No);
+}
+
+// What C computes, with int and unsigned of 32 bits, at each point.
+TEST(Readers, LiteralsOfUnsignedTypesGiveUnsignedResults) {
+  const auto at = [](const std::string& text, std::int64_t i) {
+    const Map m = expression(text, {{"i", range(-4, 4)}}, {}, {}, "c");
+    return Values(m).at(std::vector{i}).value()[0];
+  };
+  for (std::int64_t i = -4; i <= 4; ++i) {
+    const auto s = static_cast<std::int32_t>(i);
+    const auto u = static_cast<std::uint32_t>(s);
+    EXPECT_EQ(at("i - 1u", i), std::int64_t{u - 1U}) << i;
+    EXPECT_EQ(at("(i + 0u) / 2", i), std::int64_t{u / 2U}) << i;
+    EXPECT_EQ(at("~(unsigned)i", i), std::int64_t{~u}) << i;
+    EXPECT_EQ(at("~i", i), std::int64_t{~s}) << i;
+    EXPECT_EQ(at("i + 0x80000000", i), std::int64_t{u + 0x80000000U}) << i;
+    EXPECT_EQ(at("i + 0x7fffffff - 0x7fffffff", i), i);
+    EXPECT_EQ(at("(i > 0 ? i - 3 : 2u) / 2", i), std::int64_t{(s > 0 ? u - 3U : 2U) / 2U}) << i;
+    EXPECT_EQ(at("i < 1u", i), u < 1U) << i;
+    EXPECT_EQ(at("-1 < i + 0u", i), 0) << i;
+    EXPECT_EQ(at("(i - 1ul) / 2", i),
+              static_cast<std::int64_t>((static_cast<std::uint64_t>(i) - 1) / 2));
+  }
+}
+
+TEST(Readers, TheUnknownsOfTwoArraysAreDifferentNumbers) {
+  const std::string array = "memref<4x4xf32, strided<[?, 1]>>";
+  const auto both = read_maps({array, array}, {}, {{}, {}, ""}, {});
+  ASSERT_EQ(both[0].symbols().size(), 1U);
+  EXPECT_NE(both[0].symbols()[0].name, both[1].symbols()[0].name);
+  EXPECT_NE(same(both[0], both[1]).verdict, Verdict::Yes);
+  EXPECT_EQ(same(both[0], both[0]).verdict, Verdict::Yes);
+}
+
+TEST(Readers, InputsOfLinearLayoutsAreFlattenedFirstFastest) {
+  const auto triton = [](const std::string& text) {
+    return read_map({{}, {}, text}, "triton", {});
+  };
+  const Map two = triton("a=1 -> (1), a=2 -> (4), a=4 -> (8), b=1 -> (2)");
+  EXPECT_EQ(same(two, triton("i=1 -> (1), i=2 -> (4), i=4 -> (8), i=8 -> (2)")).verdict,
+            Verdict::Yes);
+  EXPECT_EQ(same(two, triton("a=1 -> (1), b=1 -> (4), b=2 -> (8), b=4 -> (2)")).verdict,
+            Verdict::Yes);
+  EXPECT_EQ(same(two, triton("i=1 -> (2), i=2 -> (1), i=4 -> (4), i=8 -> (8)")).verdict,
+            Verdict::No);
+}
+
+// The strides of the inner layout permute bits, so all its addresses are within the outer one.
+TEST(Layout, CompositionsOfPermutedBits) {
+  const std::string inner = "((2,2,2),(2,2,2)):((1,16,4),(8,2,32))";
+  for (const std::string outer : {"(8,8):(1,8)", "(8,8):(8,1)"}) {
+    const Map a = cute(outer), b = cute(inner), c = cute(composed(outer, inner));
+    Values values(c), of_b(b), of_a(a);
+    for (std::int64_t i = 0; i < 8; ++i)
+      for (std::int64_t j = 0; j < 8; ++j) {
+        const std::int64_t middle = of_b.at(std::vector{i, j}).value()[0];
+        EXPECT_EQ(values.at(std::vector{i, j}), of_a.at(std::vector{middle % 8, middle / 8}));
+      }
+  }
+}
+
+TEST(Preimage, AnEmptyRangeIsAnError) {
+  EXPECT_THROW(ranges_of("7..3"), ParseError);
+  EXPECT_THROW(ranges_of("0..3,5..4"), ParseError);
+  EXPECT_EQ(ranges_of("3..3"), (Ranges{{3, 3}}));
+}
+
+TEST(Map, PointsDecideWhereOtherResultsAreBeyond64Bits) {
+  const auto of = [](const std::string& text) {
+    return expression(text, {{"i", range(0, 63)}, {"j", range(0, 3)}});
+  };
+  const std::string huge = "i*i*i*i*i*i*i*i*i*i*i*i*i";  // 63^13 > 2^63
+  const Reply differ = same(of(huge + " + j"), of(huge + " + j*j"));
+  EXPECT_EQ(differ.verdict, Verdict::No) << differ.what;
+  EXPECT_EQ(injective(of(huge + "*(j//2)")).verdict, Verdict::No);
+  EXPECT_NE(injective(of("(i*4 + j)*(i*4 + j + 1)*" + huge + " + i*4 + j")).verdict, Verdict::No);
+  EXPECT_EQ(apart(of(huge + " + j"), of("i + j")).verdict, Verdict::No);
+  EXPECT_EQ(surjective(of(huge), Ranges{{0, 1}}).verdict, Verdict::Yes);
+  EXPECT_EQ(surjective(of(huge), Ranges{{0, 2}}).verdict, Verdict::No);
+}
+
+TEST(Solve, TheEndsAreTheSmallestAndLargestSolution) {
+  const auto ends = [](const std::string& text) {
+    const Map m = expression(text, {{"x", range(0, 40)}, {"n", range(1, 6)}, {"m", range(0, 50)}},
+                             {}, {"n", "m"});
+    return std::pair(m, solved(m));
+  };
+  for (const std::string text : {"n*x + 3 < m", "n*x >= m", "x*(n + 1) == m", "2*x < m and x > n",
+                                 "m - n*x > 5 and x < 20"}) {
+    const auto [map, s] = ends(text);
+    ASSERT_TRUE(s.exact && s.least && s.largest) << text;
+    for (std::int64_t n = 1; n <= 6; ++n)
+      for (std::int64_t m = 0; m <= 50; ++m) {
+        const symbolic::Values at{{"n", n}, {"m", m}};
+        Values values(map.bind(at));
+        std::int64_t least = -1, largest = -1;
+        for (std::int64_t x = 0; x <= 40; ++x)
+          if (values.at(std::vector{x}).value()[0] != 0) largest = x, least = least < 0 ? x : least;
+        bool any = true;
+        for (const symbolic::Node& c : s.rest) any = any && symbolic::evaluate(c, at) != 0;
+        ASSERT_EQ(any, least >= 0) << text << " n = " << n << " m = " << m;
+        if (!any) continue;
+        EXPECT_EQ(symbolic::evaluate(*s.least, at), least) << text;
+        EXPECT_EQ(symbolic::evaluate(*s.largest, at), largest) << text;
+      }
+  }
+  const auto [map, even] = ends("x%2 == 0 and x < m");
+  EXPECT_FALSE(even.exact);
+  const Solved three = solved(expression("x*x == 9 or x == 5", {{"x", range(-9, 9)}}));
+  EXPECT_EQ(three.least->constant(), -3);
+  EXPECT_EQ(three.largest->constant(), 5);
+  EXPECT_FALSE(three.exact);
+  EXPECT_THROW(solved(expression("x < 0", {{"x", range(0, 9)}})), ShapeError);
+  EXPECT_THROW(solved(expression("x < y", {{"x", range(0, 9)}, {"y", range(0, 9)}})), ShapeError);
+}
+
+// The words in one bank, counted for a remedy as it is written.
+TEST(CheckIndex, TheRemedyOfBankConflictsIsOne) {
+  const auto asked = [](const std::string& index, const std::string& vars) {
+    const std::string answer =
+        answer_question(R"({"operation":"check-index","maps":[")" + index + R"("],"vars":)" + vars +
+                        R"(,"lane":"t","remedy":true})");
+    return answer;
+  };
+  const std::string columns = asked("t*32 + k", R"({"t":[0,31],"k":[0,31]})");
+  EXPECT_NE(columns.find("Swizzle<5,0,5> of the index: at most 1 words in one bank instead of 32"),
+            columns.npos)
+      << columns;
+  EXPECT_NE(columns.find("1 element after every 32: at most 1 words"), columns.npos) << columns;
+  std::set<std::int64_t> banks, padded;
+  for (std::int64_t t = 0; t < 32; ++t) {
+    const std::int64_t index = t * 32 + 7;
+    banks.insert((index ^ (index >> 5 & 31)) % 32);
+    padded.insert((index + index / 32) % 32);
+  }
+  EXPECT_EQ(banks.size(), 32U);
+  EXPECT_EQ(padded.size(), 32U);
+  EXPECT_NE(asked("t", R"({"t":[0,31]})").find("none is needed"), std::string::npos);
 }
 
 }  // namespace
