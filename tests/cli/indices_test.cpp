@@ -155,6 +155,14 @@ TEST_F(CliIndices, SimplifyShowsItsSteps) {
 
 TEST_F(CliIndices, AnExpressionMayBeginWithAMinus) {
   EXPECT_THAT(touchstone_run("simplify '-a+3' --var a=0..3").text, testing::StartsWith("3 - a\n"));
+  EXPECT_THAT(touchstone_run("simplify --var a=0..3 -- '--a'").text, testing::StartsWith("a\n"));
+  EXPECT_THAT(touchstone_run("map show --var a=0..3 -- '-a'").text,
+              testing::HasSubstr("[a] -> [-a]"));
+  EXPECT_EQ(touchstone_run("map equal -- '-a' 'a*-1' --var a=0..3").code,
+            2);  // no options behind it
+  EXPECT_EQ(touchstone_run("map equal --var a=0..3 -- '-a' 'a*-1'").code, 0);
+  EXPECT_THAT(touchstone_run("check-index --var a=1..3 --size 9 -- -a").text,
+              testing::HasSubstr("bounds   no"));
   const Answer wrong = touchstone_run("simplify '-a+*3' --var a=0..3");
   EXPECT_EQ(wrong.code, 2);
   EXPECT_THAT(wrong.text, HasSubstr("column 4"));
