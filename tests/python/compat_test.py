@@ -256,6 +256,21 @@ def test_bound_variables_take_part_in_movement():
             wrong()
 
 
+def test_bound_variables_are_sizes_of_tensors():
+    import numpy as np
+    from touchstone import Tensor
+    x, v = np.arange(12, dtype="f4").reshape(3, 4), Variable("v", 1, 10).bind(3)
+    t = Tensor(x)
+    for got, want in ((t.reshape(v, 4), x), ((t.reshape(v, v + 1) + 1).reshape(12), x.ravel() + 1), (t[:, :v], x[:, :3]), (t[v - 1], x[2]),
+                      (t.shrink(((0, v - 1), None)), x[:2]), (t.pad(((0, v), None)), np.pad(x, ((0, 3), (0, 0)))),
+                      (t.reshape(v, 1, 4).expand(v, v, 4), np.repeat(x[:, None], 3, 1)), (Tensor.ones(v, 2), np.ones((3, 2)))):
+        assert got.shape == want.shape and (got.numpy() == want).all()
+    with pytest.raises(TypeError):
+        t.reshape(Variable("w", 1, 10), 4)
+    with pytest.raises(TypeError, match="bind"):
+        range(A + 1)
+
+
 def test_own_renderers():
     c = {**s.render_python, s.DivNode: lambda n, ops, ctx: f"div({n.a.render(ops, ctx)},{n.b})"}
     assert (A // 3 + F).render(c) == "(div(a,3)+f)"

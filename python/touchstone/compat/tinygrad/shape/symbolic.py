@@ -116,6 +116,12 @@ class Node:
     def __bool__(self):
         return not (self.max == self.min == 0)
 
+    def __index__(self):
+        """The value where all variables are bound: sizes of touchstone's tensors are numbers."""
+        if any(v.val is None for v in self._variables):
+            raise TypeError(f"{self} is no number: bind its variables")
+        return self.substitute({v: NumNode(v.val) for v in self._variables}).b
+
     def __repr__(self):
         return self.render(ctx="REPR")
 
