@@ -341,6 +341,23 @@ Map coalesced(const Map& map) {
   return Map::of_modes({modes});
 }
 
+namespace {
+
+// Digits of the flat index, as of (i*3 + j)//2.
+std::optional<ShapeTracker> views_of_flat(const Map& map) {
+  Shape shape;
+  for (const Map::Input& i : map.inputs())
+    if (const auto extent = i.extent())
+      shape.push_back(*extent);
+    else
+      return std::nullopt;
+  if (shape.size() < 2 || map.first_fastest() || !map.conditions().empty()) return std::nullopt;
+  const auto line = views_of(map.flat());
+  return line ? std::optional(simplify(line->reshape(shape))) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<ShapeTracker> views_of(const Map& map) {
   const Map::Box box = map.box();
   if (map.results().size() != 1 || !box.rest.empty()) return std::nullopt;
@@ -351,7 +368,7 @@ std::optional<ShapeTracker> views_of(const Map& map) {
     symbolic = symbolic || (box.sides[v].extent && !box.sides[v].extent->is_int());
   }
   auto axes = any_axes(symbolic ? map : map.without_conditions());
-  if (!axes) return std::nullopt;
+  if (!axes) return views_of_flat(map);
   axes = joined(*std::move(axes), false);
   Shape digits, covered;
   Strides strides;

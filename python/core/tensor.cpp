@@ -407,16 +407,11 @@ void bind_values(TensorClass& t) {
             const std::vector<Index> parts = slices ? std::vector<Index>() : parts_of(key);
             const py::tuple all =
                 py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
+            const Tensor* const given = std::get_if<Tensor>(&value);
+            const Arg fitted = slices && given ? Arg(with_axes(*given, all, x.rank())) : value;
             const Working working;
-            with_arg(value, x.device(), [&]<class V>(const V& v) {
-              if (slices) {
-                if constexpr (std::is_same_v<V, Tensor>)
-                  indexed([&] { return x.set(*slices, with_axes(v, all, x.rank())); });
-                else
-                  indexed([&] { return x.set(*slices, v); });
-              } else {
-                indexed([&] { return set_index(x, parts, v); });
-              }
+            with_arg(fitted, x.device(), [&](const auto& v) {
+              indexed([&] { slices ? void(x.set(*slices, v)) : set_index(x, parts, v); });
               return x;
             });
           },

@@ -244,6 +244,20 @@ TEST(Layout, CompositionsOfPermutedBits) {
   }
 }
 
+// Row-major numbers of the points, divided: a view of the flat index, then a reshape.
+TEST(Map, DigitsOfTheFlatIndexAreAStackOfViews) {
+  for (const std::string text :
+       {"(i*3 + j)//2", "(i*3 + j)%4*5 + (i*3 + j)//4", "(i*3 + j)//2%3 + 7"}) {
+    const Map m = expression(text, {{"i", range(0, 7)}, {"j", range(0, 2)}});
+    const auto views = views_of(m);
+    ASSERT_TRUE(views) << text;
+    Values values(m);
+    for (std::int64_t i = 0; i < 8; ++i)
+      for (std::int64_t j = 0; j < 3; ++j)
+        EXPECT_EQ(views->at(std::vector{i, j}), values.at(std::vector{i, j}).value()[0]) << text;
+  }
+}
+
 TEST(Preimage, AnEmptyRangeIsAnError) {
   EXPECT_THROW(ranges_of("7..3"), ParseError);
   EXPECT_THROW(ranges_of("0..3,5..4"), ParseError);
