@@ -298,8 +298,9 @@ class LegalFloatSum : public LegalReducer {
   }
 
   void add_infinite(double low, double high) {
-    can_be_positive_infinity_ = can_be_positive_infinity_ || high > 0;
-    can_be_negative_infinity_ = can_be_negative_infinity_ || low < 0;
+    maybe_positive_infinity_ += high > 0 ? 1 : 0;
+    maybe_negative_infinity_ += low < 0 ? 1 : 0;
+    maybe_either_infinity_ += high > 0 && low < 0 ? 1 : 0;
     if (low == high)
       (low > 0 ? must_be_positive_infinity_ : must_be_negative_infinity_) = true;
     else
@@ -467,10 +468,15 @@ class LegalFloatSum : public LegalReducer {
     // Truncation may stop at the largest number instead; subtracting from it is then arbitrarily
     // wrong.
     const bool saturates = profile_->truncates_sums && (up || down);
-    const bool to_positive = can_be_positive_infinity_ || up || (saturates && positive_.terms > 0);
-    const bool to_negative =
-        can_be_negative_infinity_ || down || (saturates && negative_.terms > 0);
-    const bool nan = nan_ || (to_positive && to_negative);
+    const bool overflows_up = up || (saturates && positive_.terms > 0);
+    const bool overflows_down = down || (saturates && negative_.terms > 0);
+    const bool to_positive = maybe_positive_infinity_ > 0 || overflows_up;
+    const bool to_negative = maybe_negative_infinity_ > 0 || overflows_down;
+    // Infinities of both signs do not meet if one term alone gives them, of a sign that is not
+    // known.
+    const bool one_alone = maybe_either_infinity_ == 1 && maybe_positive_infinity_ == 1 &&
+                           maybe_negative_infinity_ == 1 && !overflows_up && !overflows_down;
+    const bool nan = nan_ || (to_positive && to_negative && !one_alone);
     if (must_be_positive_infinity_ && must_be_negative_infinity_) return Legal<T>::only_nan();
     if (must_be_positive_infinity_) return Legal<T>::range(infinity<T>(), infinity<T>(), nan);
     if (must_be_negative_infinity_)
@@ -647,7 +653,8 @@ class LegalFloatSum : public LegalReducer {
   bool points_ = true;
   bool any_ = false, nan_ = false, only_nan_ = false, unbounded_ = false;
   bool is_infinite_ = false;  // some term is, of either sign
-  bool can_be_positive_infinity_ = false, can_be_negative_infinity_ = false;
+  std::int64_t maybe_positive_infinity_ = 0, maybe_negative_infinity_ = 0;
+  std::int64_t maybe_either_infinity_ = 0;  // terms that may be both
   bool must_be_positive_infinity_ = false, must_be_negative_infinity_ = false;
 };
 

@@ -93,6 +93,23 @@ std::vector<std::int64_t> place_of(std::int64_t flat, const LazyOpPtr& kernel) {
   return at;
 }
 
+std::string MissingTerms::str() const {
+  return fmt::format("the {} {} of each sum{}{} {} missing", first ? "first" : "last",
+                     count == 1 ? "term" : fmt::format("{} terms", count),
+                     of_length > 0 ? fmt::format(" of {}", of_length) : std::string(),
+                     of_all ? " and maximum" : "", count == 1 ? "is" : "are");
+}
+
+std::set<std::int64_t> counts_of_missing(std::int64_t n) {
+  constexpr std::int64_t kLargestBlock = 512;
+  std::set<std::int64_t> counts;
+  for (std::int64_t block = 1; block <= kLargestBlock; block *= 2) {
+    if (2 * block <= n) counts.insert(block);
+    if (const std::int64_t rest = n % block; rest > 0 && rest < n) counts.insert(rest);
+  }
+  return counts;
+}
+
 LazyOpPtr without_terms(const LazyOpPtr& kernel, const MissingTerms& missing) {
   Box whole;
   for (const sint& size : kernel->shape()) whole.emplace_back(0, size.as_int());

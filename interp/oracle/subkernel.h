@@ -1,6 +1,9 @@
 #pragma once
 
+#include <cstdint>
+#include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "touchstone/ops/lazy_op.h"
@@ -22,7 +25,12 @@ struct MissingTerms {
   bool first = false;  // the first ones, not the last
   bool of_all = false;
   std::int64_t of_length = 0;  // only of axes with so many terms; 0: all
+  /// "the last 32 terms of each sum are missing"
+  std::string str() const;
 };
+/// How many of n terms at one end a loop may lose: blocks of a power of two, and what such blocks
+/// leave over.
+std::set<std::int64_t> counts_of_missing(std::int64_t n);
 /// The kernel without these terms, where an axis has more.
 LazyOpPtr without_terms(const LazyOpPtr& kernel, const MissingTerms& missing);
 

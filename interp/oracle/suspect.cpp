@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <numbers>
 #include <set>
 #include <vector>
@@ -80,27 +81,58 @@ class Tests {
   /// Tests if the errors are those of a fault: each nearer to the fault's than to 0, both directly
   /// and after removing trends proportional to the result or constant, which may be bias.
   void fixed(std::string_view test, std::string explanation, const std::vector<double>& fault) {
-    const std::vector<double> error = without_trends(u_.candidate), given = without_trends(fault);
-    std::int64_t near = 0, of = 0;
-    std::vector<std::pair<double, double>> left;
-    // Sums of nearly the same terms have nearly the same errors and count once, as do results that
-    // round to one value.
-    std::set<std::pair<double, double>> seen;
-    for (std::size_t k = 0; k < kept_.size(); ++k) {
-      const std::size_t i = kept_[k];
-      const double e = u_.candidate[i], d = fault[i];
-      if (!std::isfinite(d) || d == 0 || e == 0 || std::abs(given[k]) <= 1e-6 * std::abs(d) ||
-          std::abs(d) <= 1e-13 * std::abs(u_.exact[i]))
-        continue;
-      if (!(test == "result" ? seen.emplace(u_.exact[i] + d, 0)
-                             : seen.emplace(coarse(u_.exact[i]), coarse(d)))
-               .second)
-        continue;
-      ++of;
-      near += std::abs(e - d) < std::abs(e) && std::abs(error[k] - given[k]) < std::abs(error[k]);
-      left.emplace_back(std::abs(e - d) / size_of(i), 1);
+    std::vector<Observation> all;
+    for (const std::size_t i : kept_)
+      all.push_back({u_.candidate[i] / size_of(i),
+                     fault[i] / size_of(i),
+                     {1, u_.exact[i] / size_of(i)},
+                     std::abs(fault[i]) > 1e-13 * std::abs(u_.exact[i]),
+                     // Sums of nearly the same terms have nearly the same errors and count once, as
+                     // do results that round to one value.
+                     test == "result" ? std::pair(u_.exact[i] + fault[i], 0.0)
+                                      : std::pair(coarse(u_.exact[i], 64), coarse(fault[i], 64))});
+    agree(test, std::move(explanation), all);
+  }
+
+  /// The same for terms that are missing. All elements of a row (`rows_of`) share the error of a
+  /// sum: its estimate by least squares, as a multiple of the fault, counts once.
+  void missing(std::string explanation, const Unrounded& u, const std::vector<double>& fault,
+               const std::vector<std::int64_t>& rows) {
+    std::map<std::int64_t, std::vector<std::size_t>> elements;
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      if (std::isfinite(u.exact[i]) && std::isfinite(u.candidate[i]) && std::isfinite(fault[i]))
+        elements[rows[i]].push_back(i);
+    std::vector<Observation> all;
+    for (const auto& [row, of_row] : elements) {
+      double mean = 0;
+      for (const std::size_t i : of_row)
+        mean += std::abs(u.exact[i]) / static_cast<double>(of_row.size());
+      // Of the error, and of errors of 1, of a share of the size and of the result.
+      std::array<double, 4> projected{};
+      double squares = 0, signed_size = 0, size = 0;
+      for (const std::size_t i : of_row) {
+        const double s = std::abs(u.exact[i]) + mean, d = fault[i] / s;
+        if (!(s > 0)) continue;
+        projected[0] += u.candidate[i] / s * d;
+        projected[1] += d / s;
+        projected[2] += d;
+        projected[3] += u.exact[i] / s * d;
+        squares += d * d;
+        signed_size += d;
+        size += std::abs(d) / static_cast<double>(of_row.size());
+      }
+      if (!(squares > 0)) continue;
+      if (signed_size < 0) size = -size;
+      for (double& p : projected) p *= size / squares;
+      const std::size_t first = of_row[0];
+      all.push_back({projected[0],
+                     size,
+                     {projected[2], projected[3], projected[1]},
+                     std::abs(size) > 1e-13,
+                     // Rows that are copies of each other count once.
+                     {coarse(u.before_cast[first], 4096), coarse(size, 4096)}});
     }
-    judge(test, std::move(explanation), near, of, 1, left);
+    agree("terms", std::move(explanation), all);
   }
 
   /// The same for a fault of unknown size: `per_unit` of each element times the best-fitting
@@ -157,12 +189,18 @@ class Tests {
          HUGE_VAL});
   }
 
+  /// True if terms that are missing explain the errors.
+  bool miss_terms() const {
+    return std::ranges::any_of(
+        candidates_, [&](const Candidate& c) { return c.suspicion.test == "terms" && is_rare(c); });
+  }
+
   /// Selects the passing explanation with the least unexplained error.
   void conclude() const {
     const Candidate* best = nullptr;
     for (const Candidate& c : candidates_) {
       out_.least_log_p = std::min(out_.least_log_p, c.suspicion.log_p + std::log(out_.tests));
-      if (c.suspicion.log_p + std::log(out_.tests) >= std::log(kSuspectP)) continue;
+      if (!is_rare(c)) continue;
       if (best == nullptr || c.left < best->left) best = &c;
     }
     if (best == nullptr) return;
@@ -187,10 +225,22 @@ class Tests {
     double left;  // median of the unexplained errors
   };
 
-  // Rounded to about one part in 64.
-  static double coarse(double x) {
+  // One error and the fault's, in units of the element's size.
+  struct Observation {
+    double error, fault;
+    std::vector<double> trends;  // errors that may be bias
+    bool counts;
+    std::pair<double, double> alike;  // equal for errors that are one observation
+  };
+
+  bool is_rare(const Candidate& c) const {
+    return c.suspicion.log_p + std::log(out_.tests) < std::log(kSuspectP);
+  }
+
+  // Rounded to about one part in `parts`.
+  static double coarse(double x, double parts) {
     int exponent = 0;
-    return std::ldexp(std::round(std::frexp(x, &exponent) * 64), exponent);
+    return std::ldexp(std::round(std::frexp(x, &exponent) * parts), exponent);
   }
   double bias(std::size_t i) const {
     const double nudged = u_.errors.size() > 1 ? std::abs(u_.errors[1][i]) : 0;
@@ -202,30 +252,46 @@ class Tests {
                                                   : std::abs(u_.exact[i]);
   }
 
-  // x minus its least-squares fit by the results and the elements' sizes, each in units of its
-  // size.
-  std::vector<double> without_trends(const std::vector<double>& x) const {
-    std::vector<double> of_result, of_size, left;
-    for (const std::size_t i : kept_) {
-      of_size.push_back(1);
-      of_result.push_back(u_.exact[i] / size_of(i));
-      left.push_back(std::isfinite(x[i]) ? x[i] / size_of(i) : HUGE_VAL);
-    }
-    const auto without = [&](std::vector<double>& y, const std::vector<double>& trend) {
-      double product = 0, square = 0;
-      for (std::size_t k = 0; k < y.size(); ++k) {
-        if (!std::isfinite(y[k])) continue;
-        product += y[k] * trend[k];
-        square += trend[k] * trend[k];
+  // A member of the observations minus its least-squares fit by their trends.
+  static std::vector<double> without_trends(const std::vector<Observation>& all,
+                                            double Observation::*member) {
+    std::vector<std::vector<double>> columns;  // the trends, orthogonal to each other; the member
+    for (std::size_t t = 0; t <= (all.empty() ? 0 : all[0].trends.size()); ++t) {
+      std::vector<double>& y = columns.emplace_back();
+      for (const Observation& o : all)
+        y.push_back(t < o.trends.size()        ? o.trends[t]
+                    : std::isfinite(o.*member) ? o.*member
+                                               : HUGE_VAL);
+      for (std::size_t k = 0; k < t; ++k) {
+        double product = 0, square = 0;
+        for (std::size_t i = 0; i < y.size(); ++i) {
+          if (!std::isfinite(y[i])) continue;
+          product += y[i] * columns[k][i];
+          square += columns[k][i] * columns[k][i];
+        }
+        if (square > 0)
+          for (std::size_t i = 0; i < y.size(); ++i) y[i] -= product / square * columns[k][i];
       }
-      if (square > 0)
-        for (std::size_t k = 0; k < y.size(); ++k) y[k] -= product / square * trend[k];
-    };
-    without(of_result, of_size);
-    without(left, of_size);
-    without(left, of_result);
-    for (std::size_t k = 0; k < kept_.size(); ++k) left[k] *= size_of(kept_[k]);
-    return left;
+    }
+    return columns.back();
+  }
+
+  void agree(std::string_view test, std::string explanation, const std::vector<Observation>& all) {
+    const std::vector<double> error = without_trends(all, &Observation::error),
+                              given = without_trends(all, &Observation::fault);
+    std::int64_t near = 0, of = 0;
+    std::vector<std::pair<double, double>> left;
+    std::set<std::pair<double, double>> seen;
+    for (std::size_t k = 0; k < all.size(); ++k) {
+      const double e = all[k].error, d = all[k].fault;
+      if (!std::isfinite(d) || d == 0 || e == 0 || std::abs(given[k]) <= 1e-6 * std::abs(d) ||
+          !all[k].counts || !seen.insert(all[k].alike).second)
+        continue;
+      ++of;
+      near += std::abs(e - d) < std::abs(e) && std::abs(error[k] - given[k]) < std::abs(error[k]);
+      left.emplace_back(std::abs(e - d), 1);
+    }
+    judge(test, std::move(explanation), near, of, 1, left);
   }
 
   void judge(std::string_view test, std::string explanation, std::int64_t near, std::int64_t of,
@@ -338,21 +404,75 @@ void test_results(const Unrounded& u, DType output, const Arithmetic& a, Tests& 
   if (digits > 24) tests.fixed("result", "float32 result", rounded_results<float>(u));
 }
 
-// A missing term is visible only if a stagnating accumulator would not lose it too.
-void test_missing(const Unrounded& u, std::span<const Hypothesis> hypotheses, const Arithmetic& a,
-                  double terms, Tests& tests) {
-  for (std::size_t h = 1; h < hypotheses.size(); ++h) {
-    if (hypotheses[h].kind != Hypothesis::Kind::LastMissing &&
-        hypotheses[h].kind != Hypothesis::Kind::FirstMissing)
-      continue;
-    std::vector<double> errors = u.errors[h];
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-      const double lost =
-          u.facts.empty() ? 4 * terms * std::abs(u.exact[i]) : 8 * u.facts[i].magnitude;
-      if (std::abs(errors[i]) < a.rounding.unit * lost) errors[i] = HUGE_VAL;
+// The row of each element: those that share a sum have the same. Of several sums the one with the
+// fewest results counts.
+std::vector<std::int64_t> rows_of(const KernelProgram& program,
+                                  std::span<const std::int64_t> elements) {
+  const ProgramNode* shared = nullptr;
+  for (const ProgramNode& node : program.regions[0].nodes)
+    if (node.op == Op::ReduceSum && is_float(node.dtype) && node.repeats &&
+        (shared == nullptr || node.distinct < shared->distinct))
+      shared = &node;
+  std::vector<std::int64_t> rows(elements.begin(), elements.end());
+  std::vector<AddressRun> run;
+  for (std::int64_t& row : rows)
+    if (shared != nullptr) {
+      shared->results.runs(row, 1, run);
+      row = run[0].base;
     }
-    tests.fixed("terms", hypotheses[h].str(), errors);
+  return rows;
+}
+
+// `also_one`: one term of all sums, too.
+std::vector<Hypothesis> missing_terms(const KernelProgram& program, bool also_one) {
+  std::set<std::int64_t> lengths;
+  for (const Region& region : program.regions)
+    for (const ProgramNode& node : region.nodes)
+      if (node.op == Op::ReduceSum && is_float(node.dtype)) lengths.insert(node.terms);
+  std::vector<Hypothesis> all;
+  for (const std::int64_t n : lengths)
+    for (const bool first : {false, true})
+      for (const std::int64_t count : counts_of_missing(n))
+        if (count > 1 || also_one || lengths.size() > 1)
+          all.push_back(
+              {.kind = Hypothesis::Kind::Missing,
+               .missing = {
+                   .count = count, .first = first, .of_length = lengths.size() > 1 ? n : 0}});
+  return all;
+}
+
+// False if the errors are smaller than a missing term's.
+bool may_miss_terms(const Unrounded& u, std::span<const Hypothesis> hypotheses) {
+  constexpr double kSmall = 0.25;
+  const auto sum_of = [&](const std::vector<double>& errors) {
+    double sum = 0;
+    for (std::size_t i = 0; i < errors.size(); ++i)
+      if (std::isfinite(errors[i]) && std::isfinite(u.candidate[i])) sum += std::abs(errors[i]);
+    return sum;
+  };
+  double least = HUGE_VAL;
+  for (std::size_t h = 1; h < hypotheses.size(); ++h)
+    if (hypotheses[h].kind == Hypothesis::Kind::Missing)
+      least = std::min(least, sum_of(u.errors[h]));
+  return sum_of(u.candidate) > kSmall * least;
+}
+
+// Elements for errors of rows in results of a narrower type than the sums': many of each row, since
+// rounding hides most of one's error. Empty if the rows are no longer than one, or take too long.
+std::vector<ElementRun> elements_of_rows(const KernelProgram& program) {
+  constexpr std::int64_t kWanted = std::int64_t{1} << 18, kLength = 1024,
+                         kMostWork = std::int64_t{1} << 24;
+  std::int64_t work = 0;
+  bool shares = false;
+  for (const Region& region : program.regions) {
+    if (region.size > kMostWork - work) return {};
+    work += region.size;
   }
+  for (const ProgramNode& node : program.regions[0].nodes)
+    shares = shares || (node.op == Op::ReduceSum && is_float(node.dtype) && node.repeats);
+  const std::int64_t size = program.regions[0].size;
+  if (!shares) return {};
+  return spread(size, kWanted, std::min(size, kLength));
 }
 
 // True if sums of such terms resolve the loss of operands cut to `digits`.
@@ -437,31 +557,52 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
     return out;
   };
   if (!is_float(output.dtype())) return none("the output has no floats");
-  KernelProgram program = make_program(kernel, Repeats::Kept);
-  if (const ProgramNode* sum = only_sum(program); sum != nullptr && sum->repeats)
-    program = make_program(kernel);  // facts about the sum are needed for every element
+  using Kind = Hypothesis::Kind;
+  const KernelProgram kept = make_program(kernel, Repeats::Kept);
+  const ProgramNode* const sum = only_sum(kept);
+  // Facts about the sum are needed for every element.
+  const KernelProgram program = sum != nullptr && sum->repeats ? make_program(kernel) : kept;
   const Arithmetic a = arithmetic_of(program, profile);
   if (!a.sums) return none("the kernel has no sum of floats");
   const std::vector<ElementRun> runs = elements_of(program, thorough);
   if (runs.empty())
     return none(
         fmt::format("fewer than {} elements, or too many terms to test that many", kLeastSuspects));
-  std::vector<Hypothesis> hypotheses{{Hypothesis::Kind::Exact, 0},
-                                     {Hypothesis::Kind::Nudged, 0},
-                                     {Hypothesis::Kind::LastMissing, 0},
-                                     {Hypothesis::Kind::FirstMissing, 0}};
+  const std::vector<Hypothesis> hypotheses{
+      {Kind::Exact},
+      {Kind::Nudged},
+      {.kind = Kind::Missing, .missing = {.count = 1}},
+      {.kind = Kind::Missing, .missing = {.count = 1, .first = true}}};
   const Unrounded u = evaluate_unrounded(program, inputs, output, runs, hypotheses, a.rounding);
   std::vector<std::int64_t> shape;
   for (const sint& s : kernel->shape()) shape.push_back(s.as_int());
   Tests tests(u, shape, a.rounding.unit, output.dtype(), out);
   if (!tests.enough()) return none(fmt::format("fewer than {} distinct elements", kLeastSuspects));
-  double terms = 1;
-  for (const Region& region : program.regions)
-    for (const ProgramNode& node : region.nodes)
-      terms = std::max(terms, static_cast<double>(node.terms));
   test_results(u, output.dtype(), a, tests);
-  test_missing(u, hypotheses, a, terms, tests);
+  const auto test_missing = [&](const Unrounded& under, std::span<const Hypothesis> missing) {
+    const std::vector<std::int64_t> rows = rows_of(kept, under.elements);
+    for (std::size_t h = 1; h < missing.size(); ++h)
+      if (missing[h].kind == Kind::Missing)
+        tests.missing(missing[h].str(), under, under.errors[h], rows);
+  };
+  test_missing(u, hypotheses);
+  if (may_miss_terms(u, hypotheses)) {
+    std::vector<ElementRun> of_rows;
+    if (info(output.dtype()).digits < a.accumulator_digits) of_rows = elements_of_rows(kept);
+    const std::vector<Hypothesis> missing = missing_terms(kept, !of_rows.empty());
+    for (std::size_t at = 0; at < missing.size();) {
+      std::vector<Hypothesis> batch{{Kind::Exact}};
+      while (at < missing.size() && batch.size() < kMostHypotheses) batch.push_back(missing[at++]);
+      test_missing(evaluate_unrounded(kept, inputs, output, of_rows.empty() ? runs : of_rows, batch,
+                                      a.rounding),
+                   batch);
+    }
+  }
   if (tests.has_facts()) test_fitted(u, shape, tests);
+  if (tests.miss_terms()) {
+    tests.conclude();
+    return out;
+  }
   const auto test_batch = [&](std::vector<Hypothesis> faults, std::string_view test) {
     faults.insert(faults.begin(), Hypothesis{});
     const Unrounded under = evaluate_unrounded(program, inputs, output, runs, faults, a.rounding);

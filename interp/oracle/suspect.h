@@ -45,11 +45,8 @@ struct ErrorEvidence {
 
 /// An output with p below this is SUSPECT.
 inline constexpr double kSuspectP = 1e-9;
-/// Minimal number of distinct elements for the tests.
+/// Minimal number of distinct elements, with more than one legal result, for the tests.
 inline constexpr std::int64_t kLeastSuspects = 40;
-/// A verdict tests errors jointly if at least this many elements have more than one legal result;
-/// for fewer the tests would take longer than the verdict.
-inline constexpr std::int64_t kLeastOpen = 256;
 
 /// Tests the errors of the legal `output` (on the host) against those of a few faults. `kernel`
 /// must be valid and without variables. `thorough` examines more elements than a verdict can

@@ -17,8 +17,6 @@
 namespace touchstone::interp {
 namespace {
 
-constexpr std::size_t kMostHypotheses = 12;
-
 // A run of elements under every hypothesis. W: the arithmetic, wider than the kernel's types.
 template <class W>
 struct Columns {
@@ -55,13 +53,13 @@ class ColumnReducer {
  public:
   /// `of_products` is nullopt for sums that have no partial sums to round; `is_inner` sums of
   /// products are a stage.
-  ColumnReducer(Op op, bool is_float, std::optional<bool> of_products, bool is_inner,
-                std::span<const Hypothesis> hypotheses, const SumRounding& rounding,
+  ColumnReducer(Op op, bool is_float, std::int64_t terms, std::optional<bool> of_products,
+                bool is_inner, std::span<const Hypothesis> hypotheses, const SumRounding& rounding,
                 std::vector<SumFacts>* facts)
       : hypotheses_(hypotheses),
         rounding_(rounding),
         facts_(facts),
-        is_float_(is_float),
+        terms_(terms),
         sums_(op == Op::ReduceSum) {
     for (std::size_t h = 1; h < hypotheses.size(); ++h)
       rounds_[h] =
@@ -69,6 +67,11 @@ class ColumnReducer {
                           (*of_products && hypotheses[h].kind == Hypothesis::Kind::Partials));
     for (std::size_t h = 1; h < hypotheses.size(); ++h)
       stages_[h] = is_inner && hypotheses[h].kind == Hypothesis::Kind::Stages;
+    for (std::size_t h = 1; h < hypotheses.size() && sums_ && is_float; ++h) {
+      const MissingTerms& m = hypotheses[h].missing;
+      loses_[h] = m.count > 0 && m.count < terms && (m.of_length == 0 || m.of_length == terms);
+      loses_any_ = loses_any_ || loses_[h];
+    }
     start();
   }
 
@@ -86,8 +89,7 @@ class ColumnReducer {
     }
     add(results_[0], in.column(0) + first, count);
     const W* x = in.column(0) + first;
-    if (seen_ == 0) first_ = x[0];
-    last_ = x[count - 1];
+    if (loses_any_) note_lost(in, first, count);
     seen_ += count;
     if (facts_ != nullptr) record(x, count);
   }
@@ -99,10 +101,12 @@ class ColumnReducer {
     for (std::size_t h = 0; h < hypotheses_.size(); ++h) {
       W result = differs_[h] ? value(results_[h]) : exact;
       if (rounds_[h] || stages_[h]) result = narrowed(result, hypotheses_[h].digits);
-      if (sums_ && is_float_ && hypotheses_[h].kind == Hypothesis::Kind::LastMissing)
-        result -= last_;
-      if (sums_ && is_float_ && hypotheses_[h].kind == Hypothesis::Kind::FirstMissing)
-        result -= first_;
+      // A sum that stagnates loses terms of up to u times a partial sum.
+      constexpr double kBeyondStagnation = 16;
+      if (loses_[h] && std::abs(static_cast<double>(lost_[h])) >=
+                           kBeyondStagnation * static_cast<double>(hypotheses_[h].missing.count) *
+                               rounding_.unit * static_cast<double>(magnitude_))
+        result -= lost_[h];
       if (facts_ != nullptr && hypotheses_[h].kind == Hypothesis::Kind::Nudged)
         result += static_cast<W>(facts_->back().bias);
       out.of[h][i] = result;
@@ -121,10 +125,24 @@ class ColumnReducer {
     for (Sum& s : results_) s = {least, 0};
     differs_ = rounds_;
     seen_ = 0;
-    first_ = last_ = 0;
+    lost_ = {};
+    magnitude_ = 0;
     partial_ = 0;
     now_ = {};
     signed_partials_.clear();
+  }
+
+  // Adds those of the next terms that hypotheses leave out.
+  void note_lost(const Columns<W>& in, std::int64_t first, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) magnitude_ += std::abs(in.column(0)[first + i]);
+    for (std::size_t h = 1; h < hypotheses_.size(); ++h) {
+      if (!loses_[h]) continue;
+      const MissingTerms& m = hypotheses_[h].missing;
+      const std::int64_t begin = m.first ? 0 : terms_ - m.count, end = m.first ? m.count : terms_;
+      for (std::int64_t i = std::max(begin - seen_, std::int64_t{0});
+           i < std::min(end - seen_, count); ++i)
+        lost_[h] += in.column(h)[first + i];
+    }
   }
 
   void add(Sum& s, const W* x, std::int64_t count) const {
@@ -204,11 +222,13 @@ class ColumnReducer {
   std::span<const Hypothesis> hypotheses_;
   SumRounding rounding_;
   std::vector<SumFacts>* facts_;
-  bool is_float_, sums_;
+  std::int64_t terms_;
+  bool sums_, loses_any_ = false;
   std::array<Sum, kMostHypotheses> results_;
-  std::array<bool, kMostHypotheses> differs_{}, rounds_{}, stages_{};
+  std::array<bool, kMostHypotheses> differs_{}, rounds_{}, stages_{}, loses_{};
+  std::array<W, kMostHypotheses> lost_{};
+  W magnitude_ = 0;
   std::int64_t seen_ = 0;
-  W first_ = 0, last_ = 0;
   double partial_ = 0;
   SumFacts now_;
   std::vector<double> signed_partials_;
@@ -223,6 +243,8 @@ class RealNumbers {
               std::span<const Hypothesis> hypotheses, const SumRounding& rounding)
       : buffers_(buffers), hypotheses_(hypotheses), rounding_(rounding), sum_(only_sum(program)) {
     for (const ProgramNode& node : program.regions[0].nodes) outer_.insert(&node);
+    if (const ProgramNode& last = program.regions[0].nodes.back(); last.op == Op::Cast)
+      stored_ = &last;
     for (const Region& region : program.regions) {
       products_.push_back(!region.nodes.empty() && region.nodes.back().op == Op::Mul);
       if (&region == program.regions.data()) continue;
@@ -286,9 +308,11 @@ class RealNumbers {
   }
 
   void apply(const ProgramNode& node, std::span<const Block* const> operands, std::int64_t count,
-             Block& out) const {
+             Block& out) {
     const auto size = static_cast<std::size_t>(count);
     clear(out, size);
+    if (&node == stored_)
+      before_cast.insert(before_cast.end(), operands[0]->of[0].begin(), operands[0]->of[0].end());
     const bool is_exp = node.op == Op::Exp2 ||
                         (node.op == Op::Function && node.function.function == NamedFunction::Exp);
     const auto factors = factors_.find(&node);
@@ -325,8 +349,8 @@ class RealNumbers {
                           products_[static_cast<std::size_t>(node.region)];
     if (node.op == Op::ReduceSum && is_float(node.dtype) && node.terms >= kLeastPartials)
       of_products = products_[static_cast<std::size_t>(node.region)];
-    return std::make_unique<ColumnReducer<W>>(node.op, is_float(node.dtype), of_products, is_inner,
-                                              hypotheses_, rounding_,
+    return std::make_unique<ColumnReducer<W>>(node.op, is_float(node.dtype), node.terms,
+                                              of_products, is_inner, hypotheses_, rounding_,
                                               &node == sum_ ? &facts : nullptr);
   }
 
@@ -342,7 +366,8 @@ class RealNumbers {
             from.of[h][static_cast<std::size_t>(run.at(k))];
   }
 
-  std::vector<SumFacts> facts;  // of the kernel's one sum, in the order of its results
+  std::vector<SumFacts> facts;      // of the kernel's one sum, in the order of its results
+  std::vector<double> before_cast;  // operands of the cast that ends the kernel
 
  private:
   // True if a node is neither read nor a constant.
@@ -439,6 +464,7 @@ class RealNumbers {
   std::span<const Hypothesis> hypotheses_;
   SumRounding rounding_;
   const ProgramNode* sum_;
+  const ProgramNode* stored_ = nullptr;                 // a cast that ends the kernel
   std::set<const ProgramNode*> outer_;                  // of region 0
   std::vector<bool> products_;                          // regions whose elements are products
   std::map<const ProgramNode*, std::uint8_t> factors_;  // their computed operands
@@ -471,6 +497,7 @@ Unrounded evaluate(const KernelProgram& program, std::span<Buffer* const> buffer
       });
     });
   all.facts = std::move(domain.facts);
+  all.before_cast = domain.before_cast.empty() ? all.exact : std::move(domain.before_cast);
   return all;
 }
 
@@ -486,8 +513,7 @@ std::string Hypothesis::str() const {
                           : "fewer digits";
   };
   switch (kind) {
-    case Kind::LastMissing: return "last reduce element missing";
-    case Kind::FirstMissing: return "first reduce element missing";
+    case Kind::Missing: return missing.str();
     case Kind::Rounded: return fmt::format("{} rounded to {}", which, type());
     case Kind::Truncated: return fmt::format("{} truncated to {}", which, type());
     case Kind::Weights: return fmt::format("computed factors of sums rounded to {}", narrow());

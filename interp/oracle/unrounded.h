@@ -10,6 +10,7 @@
 #include "touchstone/interp/device/program.h"
 #include "touchstone/interp/oracle/profile.h"
 #include "touchstone/interp/oracle/sample.h"
+#include "touchstone/interp/oracle/subkernel.h"
 
 // The values of a kernel as real numbers: sums and products are not rounded; casts to narrower
 // types, which are part of the kernel, are. Also the kernel's values under a few hypotheses about a
@@ -21,11 +22,10 @@ namespace touchstone::interp {
 struct Hypothesis {
   enum class Kind : std::uint8_t {
     Exact,
-    LastMissing,   // without the last term of every float sum
-    FirstMissing,  // without the first
-    Rounded,       // operands of sums rounded to `digits` significant bits
-    Truncated,     // the same, towards zero
-    Nudged,        // the kernel's sum shifted by `SumFacts::bias`
+    Missing,    // without some terms of float sums, unless a sum could lose them to rounding
+    Rounded,    // operands of sums rounded to `digits` significant bits
+    Truncated,  // the same, towards zero
+    Nudged,     // the kernel's sum shifted by `SumFacts::bias`
     // Rounded to float16 (11 digits) or bfloat16 (8):
     Weights,       // computed factors of the terms of sums
     Stages,        // these and the sums of products that they come from
@@ -35,7 +35,8 @@ struct Hypothesis {
   };
   Kind kind = Kind::Exact;
   int digits = 0;
-  int of = -1;  // Rounded, Truncated: the buffer; -1: all
+  int of = -1;                // Rounded, Truncated: the buffer; -1: all
+  MissingTerms missing = {};  // of all reduced axes as one
   std::string str() const;
 };
 
@@ -65,6 +66,7 @@ struct Unrounded {
   std::vector<std::int64_t> elements;
   std::vector<std::vector<double>> errors;  // [hypothesis][element] minus exact value; empty at 0
   std::vector<double> exact;                // as near as double is
+  std::vector<double> before_cast;          // exact, before a cast to the output's type
   std::vector<double> candidate;            // output minus exact value
   std::vector<SumFacts> facts;  // if the kernel is one sum with arithmetic on it, else empty
 };
@@ -77,6 +79,9 @@ Unrounded evaluate_unrounded(const KernelProgram& program, std::span<Buffer* con
 
 /// Sums of fewer terms have no `Partials`.
 inline constexpr std::int64_t kLeastPartials = 64;
+
+/// Evaluations take at most so many hypotheses.
+inline constexpr std::size_t kMostHypotheses = 24;
 
 /// The only float sum of region 0 if it is followed only by arithmetic; else null.
 const ProgramNode* only_sum(const KernelProgram& program);

@@ -270,7 +270,7 @@ void judge_elements(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
         });
       });
   append_all(verdict, parts);
-  if (verdict.wrong == 0 && verdict.checked - verdict.determined >= kLeastOpen)
+  if (verdict.wrong == 0 && verdict.checked - verdict.determined >= kLeastSuspects)
     verdict.evidence = error_evidence(concrete, host, *output.get(), profile);
   if (verdict.index < 0) return;
   verdict.at = interp::place_of(verdict.index, concrete);

@@ -69,6 +69,10 @@ NodePtr typed(const NodePtr& node, DType to) {
   }
   made.dtype = to;
   std::string number = std::exchange(made.number, {});
+  if (to == DType::Float32) {
+    const double exact = Scalar::parse(DType::Float64, number).to_double();
+    if (std::isfinite(exact) && exact != made.value.to_double()) made.unrounded = exact;
+  }
   if (!is_float(to) || itemsize(to) >= 4) return finish(std::move(made));
   // Beside a narrow tensor NumPy and JAX round a number to its type, PyTorch does not: the NOOP
   // marks a CAST that may be left out.

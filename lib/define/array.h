@@ -73,12 +73,16 @@ class Array {
   std::shared_ptr<const ArrayNode> node_;
 };
 
+/// Numbers of a kernel are rounded to the type of the other operands; or those of float32 may stay
+/// unrounded, for judging: a NOOP marks a CAST that may be left out.
+enum class Numbers : std::uint8_t { Rounded, MayBeExact };
+
 /// Returns the kernel that stores `value`. Movement is folded into the views of its leaves; a
 /// reduce whose result is broadcast is recomputed for every reader, since a kernel has no memory of
 /// its own. The stored shape is that of `value` plus a trailing axis of size 1 for each axis of its
 /// outermost reduces. Throws AstError if reduces nest more than 16 deep or there are more than
 /// `kMostNodes` nodes.
-LazyOpPtr kernel(const Array& value);
+LazyOpPtr kernel(const Array& value, Numbers numbers = Numbers::Rounded);
 inline constexpr std::size_t kMostNodes = 4'000;
 
 /// The maximum nesting of operations in an Array.
@@ -114,14 +118,16 @@ struct ArrayNode {
   int buffer = 0;           // LOAD
   Scalar value;             // CONST
   std::string number;       // CONST without a type: its text
-  bool computed = false;    // from other numbers
-  CastArg cast;             // CAST
-  FunctionArg function;     // FUNCTION
-  ReduceArg reduce;         // reduces; axes sorted
-  bool checked = false;     // GATHER, of the table and the positions
-  Sizes numbered;           // the original shape of the positions
-  int depth = 0;            // nesting of operations
-  int reduces = 0;          // nesting of reduces
+  // CONST: the number of which `value` is the float32.
+  std::optional<double> unrounded = std::nullopt;
+  bool computed = false;  // from other numbers
+  CastArg cast;           // CAST
+  FunctionArg function;   // FUNCTION
+  ReduceArg reduce;       // reduces; axes sorted
+  bool checked = false;   // GATHER, of the table and the positions
+  Sizes numbered;         // the original shape of the positions
+  int depth = 0;          // nesting of operations
+  int reduces = 0;        // nesting of reduces
 };
 
 }  // namespace touchstone::define

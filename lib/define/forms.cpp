@@ -187,6 +187,8 @@ constexpr CompositeForm kForms[] = {
 };
 
 constexpr CompositeForm kDefinition{"", "definition", "as the definition says", {}};
+// Of all definitions, together with each other form.
+constexpr std::string_view kExactNumbers = "exact numbers";
 
 bool is_of(const CompositeForm& form, std::string_view name) {
   std::string_view rest = form.of;
@@ -251,7 +253,7 @@ Formula parse_in_stages(std::string_view text, std::span<const InputShape> shape
 std::span<const CompositeForm> composite_forms() { return kForms; }
 
 void require_form(std::string_view name) {
-  std::set<std::string_view> known{kDefinition.name};
+  std::set<std::string_view> known{kDefinition.name, kExactNumbers};
   for (const CompositeForm& form : kForms) known.insert(form.name);
   const std::vector<std::string_view> names(known.begin(), known.end());
   if (!known.contains(name))
@@ -293,7 +295,8 @@ std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputSh
     }
     try {
       const Formula formula = parse(text, shapes, chosen, &stages);
-      made.kernel = formula.kernel();
+      made.kernel = formula.kernel(Numbers::MayBeExact);
+      if (named.empty() && made.name.empty()) made.name = kExactNumbers;
       if (named.empty())
         for (const Array& condition : formula.sound) made.sound.push_back(kernel(condition));
     } catch (const Error&) {  // beyond a kernel's limits, which the definition keeps

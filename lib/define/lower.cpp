@@ -108,6 +108,8 @@ Pairs as_firsts(const Sizes& sizes) {
 // or beside it: a reduce's operand has the kept axes in the order of S, then the reduced ones.
 class Lowering {
  public:
+  explicit Lowering(Numbers numbers) : numbers_(numbers) {}
+
   LazyOpPtr store(const Array& value) {
     const LazyOpPtr stored = lower(*value.node(), {}, spare_axes(*value.node()));
     return LazyOp::store(ShapeTracker::contiguous(stored->shape()), stored);
@@ -142,6 +144,10 @@ class Lowering {
       check_buffer(node);
     } else if (node.op == Op::Const) {
       made = constant(node.value, node.shape, moves, spare);
+      if (numbers_ == Numbers::MayBeExact && node.unrounded)
+        made = LazyOp::unary(
+            Op::Noop, LazyOp::cast(constant(Scalar::of(*node.unrounded), node.shape, moves, spare),
+                                   node.dtype));
     } else if (node.op == Op::Gather) {
       made = lower_rows(node, moves, spare);
     } else if (is_reduce(node.op)) {
@@ -258,6 +264,7 @@ class Lowering {
                                  str(node.shape), name(node.dtype)));
   }
 
+  Numbers numbers_;
   std::unordered_map<const ArrayNode*, std::size_t> spare_;
   std::unordered_map<std::string, LazyOpPtr> made_;
   std::unordered_map<int, const ArrayNode*> buffers_;
@@ -265,8 +272,8 @@ class Lowering {
 
 }  // namespace
 
-LazyOpPtr kernel(const Array& value) {
-  LazyOpPtr made = Lowering().store(value.is_number() ? value.cast(DType::Float32) : value);
+LazyOpPtr kernel(const Array& value, Numbers numbers) {
+  LazyOpPtr made = Lowering(numbers).store(value.is_number() ? value.cast(DType::Float32) : value);
   validate_kernel(made);
   return made;
 }

@@ -22,7 +22,9 @@ struct Formula {
   bool is_loose = false;            // it uses a loose definition
   std::set<std::string> called;     // the definitions
   std::vector<Array> sound;         // conditions of the forms, of type bool
-  LazyOpPtr kernel() const { return define::kernel(value); }
+  LazyOpPtr kernel(Numbers numbers = Numbers::Rounded) const {
+    return define::kernel(value, numbers);
+  }
 };
 
 /// The default profile for judging results of functions with these names: "library" if loose, else

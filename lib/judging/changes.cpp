@@ -14,8 +14,7 @@ constexpr int kMostDoublings = 8;           // of an error of 1 ULP
 constexpr std::size_t kMostConstants = 12;  // places of constants that are changed
 constexpr std::size_t kMostExchanges = 10;  // of two inputs
 constexpr double kLargestEpsilon = 0.01;
-constexpr std::int64_t kLargestBlock = 512;  // of terms that are missing
-constexpr int kDepth = 4;                    // of the operations around a constant
+constexpr int kDepth = 4;  // of the operations around a constant
 
 using interp::nodes_of;
 
@@ -260,11 +259,10 @@ std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging) {
     if (!same(changed, kernel) && std::ranges::none_of(changes, is_same))
       changes.push_back({.words = std::move(words), .profile = judging.profile, .kernel = changed});
   };
-  add("the last term of each sum is missing", interp::without_terms(kernel, {1}));
-  add("the first term of each sum is missing",
-      interp::without_terms(kernel, {.count = 1, .first = true}));
-  add("the last term of each sum and maximum is missing",
-      interp::without_terms(kernel, {.count = 1, .of_all = true}));
+  for (const interp::MissingTerms& missing :
+       {interp::MissingTerms{1}, interp::MissingTerms{.count = 1, .first = true},
+        interp::MissingTerms{.count = 1, .of_all = true}})
+    add(missing.str(), interp::without_terms(kernel, missing));
   const LazyOpPtr& value = kernel->src()[0];
   std::set<int> inputs;
   for (const LazyOpPtr& n : nodes_of(kernel))
@@ -316,22 +314,13 @@ std::vector<Change> missing_terms(const LazyOpPtr& kernel, const Judging& judgin
   const auto add = [&](const interp::MissingTerms& missing) {
     const LazyOpPtr changed = interp::without_terms(kernel, missing);
     if (same(changed, kernel)) return;
-    changes.push_back(
-        {.words = fmt::format(
-             "the {} {} of each sum{}{} {} missing", missing.first ? "first" : "last",
-             missing.count == 1 ? "term" : fmt::format("{} terms", missing.count),
-             lengths.size() > 1 ? fmt::format(" of {}", missing.of_length) : std::string(),
-             missing.of_all ? " and maximum" : "", missing.count == 1 ? "is" : "are"),
-         .profile = judging.profile,
-         .kernel = changed});
+    interp::MissingTerms said = missing;
+    if (lengths.size() == 1) said.of_length = 0;
+    changes.push_back({.words = said.str(), .profile = judging.profile, .kernel = changed});
   };
   for (const std::int64_t n : lengths) {
     if (n < 2) continue;
-    std::set<std::int64_t> counts;  // blocks, and remainders of them
-    for (std::int64_t block = 1; block <= kLargestBlock; block *= 2) {
-      if (2 * block <= n) counts.insert(block);
-      if (const std::int64_t rest = n % block; rest > 0 && rest < n) counts.insert(rest);
-    }
+    std::set<std::int64_t> counts = interp::counts_of_missing(n);
     if (lengths.size() == 1) counts.erase(1);  // a fault that is tried first
     // The last terms first: loops lose those.
     for (const auto& [first, of_all] :

@@ -216,7 +216,9 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
   for (const define::FormulaForm& form :
        define::forms_of(judging.definition, shapes_of(judging), named, judging.profile.stores)) {
     // Another form has the same exact values, and these errors, but not the stage to name.
-    if (is_found && found.suspect() && found.evidence->suspicion->test == "inner") break;
+    if (is_found && found.suspect() &&
+        (found.evidence->suspicion->test == "inner" || found.evidence->suspicion->test == "terms"))
+      break;
     const auto allows = [&](std::int64_t i, const Scalar& value) {
       return is_legal_at(form.kernel, inputs, i, value, judging.profile);
     };

@@ -108,6 +108,32 @@ TEST(OverflowingSums, MayEndAtTheLargestNumberWhereDigitsAreDropped) {
   EXPECT_FALSE(legal_sum({1e38F, 2e38F, -1e38F}, drops).accepts(Scalar::of(kInfinity)));
 }
 
+// 1 / (x * x) of zeros is an infinity of either sign where a zero may have either.
+TEST(OverflowingSums, OneInfinityOfEitherSignMeetsNoOther) {
+  Profile alike;
+  alike.zeros_alike = true;
+  const auto legal_of = [&](const std::vector<float>& x) {
+    const LazyOpPtr load = LazyOp::load(
+        1, DType::Float32, ShapeTracker::contiguous({static_cast<std::int64_t>(x.size())}));
+    const LazyOpPtr terms = LazyOp::unary(Op::Recip, LazyOp::binary(Op::Mul, load, load));
+    const std::vector<BufferPtr> buffers{nullptr, buffer(x)};
+    const std::int64_t at[] = {0};
+    return explain(test::store(LazyOp::reduce(Op::ReduceSum, terms, {0})), test::raw(buffers), at,
+                   alike)
+        .back()
+        .legal;
+  };
+  for (const std::vector<float>& x : {std::vector<float>{0, 2, 3}, {2, 0}, {1, 4, 0, 2, 3}}) {
+    const LegalScalars one = legal_of(x);
+    for (const float v : {kInfinity, -kInfinity}) EXPECT_TRUE(one.accepts(Scalar::of(v)));
+    for (const float v : {kNaN, 1.0F, 3e38F}) EXPECT_FALSE(one.accepts(Scalar::of(v))) << v;
+  }
+  const LegalScalars two = legal_of({0, 2, 0});
+  for (const float v : {kInfinity, -kInfinity, kNaN}) EXPECT_TRUE(two.accepts(Scalar::of(v)));
+  // Other terms that may exceed the largest number meet it.
+  EXPECT_TRUE(legal_of({0, 6e-20F, 6e-20F}).accepts(Scalar::of(kNaN)));
+}
+
 // Sums of doubles whose magnitudes together exceed the largest number.
 TEST(OverflowingSums, OfDoublesKnowTheirSides) {
   const LazyOpPtr kernel = test::store(LazyOp::reduce(

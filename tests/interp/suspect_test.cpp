@@ -155,8 +155,8 @@ TEST(Suspect, ATermThatIsMissingIsNamed) {
   for (std::vector<float>* v : {&p.x, &p.y})
     for (std::size_t i = 0; i < v->size(); ++i)
       if (i % 4096 == 0 || i % 4096 == 4095) (*v)[i] /= 2;
-  EXPECT_EQ(explanation(p, p.plain(p.x, p.y, 0, 4095)), "last reduce element missing");
-  EXPECT_EQ(explanation(p, p.plain(p.x, p.y, 1, 4096)), "first reduce element missing");
+  EXPECT_EQ(explanation(p, p.plain(p.x, p.y, 0, 4095)), "the last term of each sum is missing");
+  EXPECT_EQ(explanation(p, p.plain(p.x, p.y, 1, 4096)), "the first term of each sum is missing");
 }
 
 TEST(Suspect, WhatTheProfileAllowsIsNotSuspect) {

@@ -119,6 +119,62 @@ TEST(Cause, OfSeveralMissingTerms) {
             "explained if the first 2 terms of each sum are missing");
 }
 
+// Rows of softmax, log softmax, layer norm (with the last terms missing in both sums), mean or sum.
+Trial rows_without(std::string_view op, std::size_t rows, std::size_t n, std::size_t missing,
+                   DType type = DType::Float32) {
+  test::Draws random(16);
+  Trial t{fmt::format("{}(x[{},{}]:{}{})", op, rows, n, type == DType::Float32 ? "f32" : "bf16",
+                      op == "mean" || op == "sum" ? ", axis=1" : ""),
+          {},
+          {},
+          type};
+  t.in.push_back(drawn(random, rows * n, 1));
+  if (type == DType::BFloat16)
+    for (float& v : t.in[0]) v = narrow(v);
+  for (std::size_t row = 0; row < rows; ++row) {
+    const float* const x = t.in[0].data() + row * n;
+    const auto sum = [&](const std::function<float(float)>& term) {
+      float total = 0;
+      for (std::size_t i = 0; i + missing < n; ++i) total += term(x[i]);
+      return total;
+    };
+    if (op == "mean" || op == "sum") {
+      t.out.push_back(sum(same) / (op == "sum" ? 1.0F : static_cast<float>(n)));
+      continue;
+    }
+    const float mean = sum(same) / static_cast<float>(n),
+                variance = sum([&](float v) { return (v - mean) * (v - mean); });
+    const float r = 1 / std::sqrt(variance / static_cast<float>(n) + 1e-5F);
+    const float powers = sum([](float v) { return std::exp(v); }), log = std::log(powers);
+    for (std::size_t i = 0; i < n; ++i)
+      t.out.push_back(op == "softmax"       ? std::exp(x[i]) / powers
+                      : op == "log_softmax" ? x[i] - log
+                                            : (x[i] - mean) * r);
+  }
+  return t;
+}
+
+// Terms missing within the bounds of a sum in any order: each element is legal.
+TEST(Cause, OfMissingTermsThatEachElementHides) {
+  const auto found = [](const Trial& t) {
+    const Verdict v = t.under(true);
+    return v.suspect() && v.outcome != Outcome::Fail ? v.evidence->suspicion->explanation : v.str();
+  };
+  constexpr const char* kEight = "the last 8 terms of each sum are missing";
+  EXPECT_EQ(found(rows_without("softmax", 48, 16000, 8)), kEight);
+  EXPECT_EQ(found(rows_without("log_softmax", 48, 16000, 8)), kEight);
+  EXPECT_EQ(found(rows_without("layer_norm", 48, 16000, 8)), kEight);
+  EXPECT_EQ(found(rows_without("mean", 64, 8192, 8)), kEight);
+  EXPECT_EQ(found(rows_without("sum", 64, 8192, 1)), "the last term of each sum is missing");
+  EXPECT_EQ(found(rows_without("softmax", 64, 32000, 32, DType::BFloat16)),
+            "the last 32 terms of each sum are missing");
+  for (const char* op : {"softmax", "log_softmax", "layer_norm", "mean", "sum"})
+    for (const DType type : {DType::Float32, DType::BFloat16}) {
+      const Verdict v = rows_without(op, 48, 8192, 0, type).under(true);
+      EXPECT_FALSE(v.suspect() || v.outcome == Outcome::Fail) << op << ": " << v.str();
+    }
+}
+
 // Each is legal under a wider declaration, too.
 TEST(Cause, OfNarrowResults) {
   test::Draws random(17);

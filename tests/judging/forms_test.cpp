@@ -13,6 +13,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/define/definitions.h"
+#include "touchstone/interp/oracle/subkernel.h"
 #include "trial.h"
 
 namespace touchstone {
@@ -391,6 +392,43 @@ TEST(Forms, ProfilesStoreTheirNames) {
   EXPECT_THROW(Profile::from_json(R"({"stores": {"P": "int8"}})"), ParseError);
   EXPECT_THROW(Judging().under(ChosenProfile{Profile::from_json(R"({"forms": ["x"]})"), ""}),
                ParseError);
+}
+
+// log(2 pi)/2, 1.6733 and 1.0507 are no float32: libraries compute with the numbers, or round them.
+TEST(Forms, ConstantsOfADefinitionMayBeExactOrRounded) {
+  test::Draws random(21);
+  constexpr std::size_t kCount = 4000;
+  Trial nll{"gaussian_nll_loss(x[4000], t[4000], v[4000], full=1)",
+            {drawn(random, kCount, 1), drawn(random, kCount, 1), drawn(random, kCount, 0.1F, 1)},
+            {}};
+  Trial selu{"selu(x[4000])", {drawn(random, kCount, 1)}, {}};
+  const auto fill = [&](double log, auto one, bool is_exact) {
+    nll.out.clear();
+    selu.out.clear();
+    const double alpha = 1.6732632423543772848170429916717,
+                 scale = 1.0507009873554804934193349852946;
+    for (std::size_t i = 0; i < kCount; ++i) {
+      using R = decltype(one);
+      const R x = nll.in[0][i] - nll.in[1][i], v = std::max(nll.in[2][i], 1e-6F);
+      nll.out.push_back(static_cast<float>(R(0.5) * (std::log(v) + x * x / v) + R(log)));
+      const R s = selu.in[0][i], a = is_exact ? R(alpha) : R(static_cast<float>(alpha));
+      selu.out.push_back(static_cast<float>(R(scale) * (s > 0 ? s : a * std::expm1(s))));
+    }
+  };
+  constexpr double kLog = 0.91893853320467274178032973640562;
+  const auto is_legal = [](const Trial& t) { return t.under(true).outcome == Outcome::Pass; };
+  fill(kLog, 1.0F, false);
+  EXPECT_TRUE(is_legal(nll) && is_legal(selu));
+  fill(kLog, 1.0, true);
+  EXPECT_TRUE(is_legal(nll)) << nll.under(true).str();
+  EXPECT_TRUE(is_legal(selu)) << selu.under(true).str();
+  EXPECT_FALSE(selu.under(false).outcome == Outcome::Pass &&
+               nll.under(false).outcome == Outcome::Pass);
+  fill(kLog + 1e-6, 1.0, true);
+  EXPECT_FALSE(is_legal(nll));
+  // A kernel that a device gets has the rounded number.
+  for (const LazyOpPtr& n : interp::nodes_of(formula_to_judge(nll.text).ast))
+    EXPECT_NE(n->dtype(), DType::Float64);
 }
 
 TEST(Forms, EachIsOfADefinitionAndDiffersFromIt) {

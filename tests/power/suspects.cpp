@@ -191,6 +191,18 @@ std::vector<T> product(const Adder& d, std::int64_t rows, std::int64_t columns, 
   return out;
 }
 
+// Rows less their mean, sum x / n.
+template <class T>
+std::vector<T> centred(const Adder& d, std::int64_t rows, std::int64_t terms,
+                       const std::vector<T>& x, Draws& random) {
+  const std::vector<T> sums = product<T>(d, rows, 1, terms, x, {}, random);
+  std::vector<T> out;
+  for (std::size_t i = 0; i < x.size(); ++i)
+    out.push_back(scalar::sub(x[i], scalar::div(sums[i / static_cast<std::size_t>(terms)],
+                                                convert<T>(static_cast<double>(terms)))));
+  return out;
+}
+
 // Rows as shares of their sum: 2^x / sum 2^x.
 template <class T>
 std::vector<T> shares(const Adder& d, std::int64_t rows, std::int64_t terms,
@@ -209,10 +221,10 @@ std::vector<T> shares(const Adder& d, std::int64_t rows, std::int64_t terms,
   return out;
 }
 
-enum class Shape_ : std::uint8_t { Matmul, Rows, Shares };
+enum class Shape_ : std::uint8_t { Matmul, Rows, Shares, Centred };
 
 LazyOpPtr kernel_of(Shape_ shape, DType d, std::int64_t rows, std::int64_t columns,
-                    std::int64_t terms) {
+                    std::int64_t terms, DType output) {
   const auto sum = [](const LazyOpPtr& x, int axis) {
     return LazyOp::reduce(Op::ReduceSum, x, {axis});
   };
@@ -226,14 +238,19 @@ LazyOpPtr kernel_of(Shape_ shape, DType d, std::int64_t rows, std::int64_t colum
   } else {
     const LazyOpPtr x = LazyOp::load(1, d, ShapeTracker::contiguous({rows, terms}));
     value = sum(x, 1);
-    if (shape == Shape_::Shares) {
-      const LazyOpPtr whole = LazyOp::load(1, d, ShapeTracker::contiguous({rows, terms, 1}));
-      const LazyOpPtr all = LazyOp::load(
-          1, d, ShapeTracker::contiguous({rows, 1, terms}).expand({rows, terms, terms}));
+    const LazyOpPtr whole = LazyOp::load(1, d, ShapeTracker::contiguous({rows, terms, 1}));
+    const LazyOpPtr all =
+        LazyOp::load(1, d, ShapeTracker::contiguous({rows, 1, terms}).expand({rows, terms, terms}));
+    if (shape == Shape_::Shares)
       value = LazyOp::binary(Op::Div, LazyOp::unary(Op::Exp2, whole),
                              sum(LazyOp::unary(Op::Exp2, all), 2));
+    if (shape == Shape_::Centred) {
+      const LazyOpPtr n = LazyOp::constant(
+          Scalar::from_int(d, terms), ShapeTracker::contiguous({1, 1, 1}).expand({rows, terms, 1}));
+      value = LazyOp::binary(Op::Sub, whole, LazyOp::binary(Op::Div, sum(all, 2), n));
     }
   }
+  if (output != d) value = LazyOp::cast(value, output);
   return LazyOp::store(ShapeTracker::contiguous(value->shape()), value);
 }
 
@@ -244,11 +261,12 @@ BufferPtr buffer_of(Device& device, const std::vector<T>& values) {
   return b;
 }
 
-template <class T>
+// Results of type O, computed in T.
+template <class T, class O = T>
 void legal_runs_of(std::int64_t variants, std::int64_t most_terms, Draws& random, bool thorough,
                    SuspectCount& count) {
   static const std::unique_ptr<Device> device = make_interpreted_device("SUSPECTS");
-  const auto shape = static_cast<Shape_>(random.index(3));
+  const auto shape = static_cast<Shape_>(random.index(4));
   const auto kind = [&] {
     return static_cast<Values>(random.index(static_cast<int>(Values::ValuesCount)));
   };
@@ -256,7 +274,9 @@ void legal_runs_of(std::int64_t variants, std::int64_t most_terms, Draws& random
   auto terms = static_cast<std::int64_t>(4 * std::exp2(random.uniform(0.0, most)));
   std::int64_t rows = 8 + random.index(8), columns = 8 + random.index(8);
   if (shape == Shape_::Rows) rows *= columns, columns = 1;
-  if (shape == Shape_::Shares) {
+  if (shape == Shape_::Shares || shape == Shape_::Centred) {
+    // Rows whose elements share a sum; enough rows to test for missing terms.
+    rows *= random.chance(1, 2) ? 4 : 1;
     terms = std::min(terms, std::int64_t{64});
     columns = 1;
   }
@@ -264,23 +284,26 @@ void legal_runs_of(std::int64_t variants, std::int64_t most_terms, Draws& random
   const std::vector<T> x = draw<T>(random, of_x, rows, terms);
   const std::vector<T> y =
       shape == Shape_::Matmul ? draw<T>(random, of_y, columns, terms) : std::vector<T>();
-  const LazyOpPtr kernel = kernel_of(shape, dtype_v<T>, rows, columns, terms);
+  const LazyOpPtr kernel = kernel_of(shape, dtype_v<T>, rows, columns, terms, dtype_v<O>);
   const BufferPtr in1 = buffer_of(*device, x);
   const BufferPtr in2 = y.empty() ? nullptr : buffer_of(*device, y);
   std::vector<Buffer*> raw{nullptr, in1.get()};
   if (in2) raw.push_back(in2.get());
   Profile profile;
   if (is_narrow_float<T> && random.chance(1, 2)) profile.accumulator = dtype_v<T>;
-  std::vector<interp::Legal<T>> legal;
+  std::vector<interp::Legal<O>> legal;
   interp::legal_results(kernel, raw, profile, {}, [&](std::int64_t, const interp::LegalBlock& b) {
-    for (std::int64_t i = 0; i < b.count(); ++i) legal.push_back(b.get<T>(i));
+    for (std::int64_t i = 0; i < b.count(); ++i) legal.push_back(b.get<O>(i));
   });
   for (std::int64_t k = 0; k < variants; ++k) {
     Adder d = Adder::drawn(random);
     d.narrow = profile.accumulator && !random.chance(1, 4);
-    const std::vector<T> got = shape == Shape_::Shares
-                                   ? shares<T>(d, rows, terms, x, random)
-                                   : product<T>(d, rows, columns, terms, x, y, random);
+    const std::vector<T> computed = shape == Shape_::Shares ? shares<T>(d, rows, terms, x, random)
+                                    : shape == Shape_::Centred
+                                        ? centred<T>(d, rows, terms, x, random)
+                                        : product<T>(d, rows, columns, terms, x, y, random);
+    std::vector<O> got;
+    for (const T v : computed) got.push_back(convert<O>(v));
     bool is_legal = true;
     for (std::size_t i = 0; i < got.size(); ++i) is_legal = is_legal && legal[i].accepts(got[i]);
     if (!is_legal && d.truncates) {
@@ -298,10 +321,11 @@ void legal_runs_of(std::int64_t variants, std::int64_t most_terms, Draws& random
     if (count.first.size() < 20)
       count.first.push_back(fmt::format(
           "{} {} rows {} columns {} terms {}, {} by {}, {}: {}", is_legal ? "suspect" : "illegal",
-          name(dtype_v<T>), rows, columns, terms, kValuesNames[static_cast<int>(of_x)],
-          shape == Shape_::Matmul   ? kValuesNames[static_cast<int>(of_y)]
-          : shape == Shape_::Shares ? "shares"
-                                    : "nothing",
+          name(dtype_v<O>), rows, columns, terms, kValuesNames[static_cast<int>(of_x)],
+          shape == Shape_::Matmul    ? kValuesNames[static_cast<int>(of_y)]
+          : shape == Shape_::Shares  ? "shares"
+          : shape == Shape_::Centred ? "centred"
+                                     : "nothing",
           d.str(), evidence.str()));
   }
 }
@@ -336,7 +360,8 @@ std::vector<EvidenceCost> evidence_costs(int repeats) {
     const std::vector<float> y = k.shape == Shape_::Matmul
                                      ? draw<float>(random, Values::Normal, k.columns, k.terms)
                                      : std::vector<float>();
-    const LazyOpPtr kernel = kernel_of(k.shape, DType::Float32, k.rows, k.columns, k.terms);
+    const LazyOpPtr kernel =
+        kernel_of(k.shape, DType::Float32, k.rows, k.columns, k.terms, DType::Float32);
     const BufferPtr in1 = buffer_of(*device, x), in2 = y.empty() ? nullptr : buffer_of(*device, y);
     std::vector<Buffer*> raw{nullptr, in1.get(), in2.get()};
     const BufferPtr output =
@@ -365,6 +390,7 @@ SuspectCount run_legal_suspects(std::int64_t count, std::int64_t most_terms, std
       case 0: legal_runs_of<float16>(variants, most_terms, random, thorough, result); break;
       case 1: legal_runs_of<bfloat16>(variants, most_terms, random, thorough, result); break;
       case 2: legal_runs_of<double>(variants, most_terms, random, thorough, result); break;
+      case 3: legal_runs_of<float, bfloat16>(variants, most_terms, random, thorough, result); break;
       default: legal_runs_of<float>(variants, most_terms, random, thorough, result);
     }
   }
@@ -375,7 +401,8 @@ std::vector<PlantedFault> run_planted_suspects(std::int64_t rows, std::int64_t t
                                                std::int64_t columns, std::uint64_t seed) {
   const FpGuard guard;
   const std::unique_ptr<Device> device = make_interpreted_device("SUSPECTS");
-  const LazyOpPtr kernel = kernel_of(Shape_::Matmul, DType::Float32, rows, columns, terms);
+  const LazyOpPtr kernel =
+      kernel_of(Shape_::Matmul, DType::Float32, rows, columns, terms, DType::Float32);
   std::vector<PlantedFault> all;
   const auto cut = [](float x, int drop, bool rounds) {
     auto bits = std::bit_cast<std::uint32_t>(x);
@@ -392,8 +419,8 @@ std::vector<PlantedFault> run_planted_suspects(std::int64_t rows, std::int64_t t
                           "float16 result",
                           "shifted by 0.05",
                           "scaled by 1.0005",
-                          "last reduce element missing",
-                          "first reduce element missing"};
+                          "the last term of each sum is missing",
+                          "the first term of each sum is missing"};
   for (const Values kind : {Values::Normal, Values::Uniform, Values::Positive, Values::Binades})
     for (const Adder& d :
          {Adder{0, 8, 0, false, false, false}, Adder{0, 8, 2, false, false, false},
