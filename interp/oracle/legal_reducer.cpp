@@ -298,9 +298,10 @@ class LegalFloatSum : public LegalReducer {
   }
 
   void add_infinite(double low, double high) {
-    maybe_positive_infinity_ += high > 0 ? 1 : 0;
-    maybe_negative_infinity_ += low < 0 ? 1 : 0;
-    maybe_either_infinity_ += high > 0 && low < 0 ? 1 : 0;
+    const bool up = std::isinf(high) && high > 0, down = std::isinf(low) && low < 0;
+    maybe_positive_infinity_ += up ? 1 : 0;
+    maybe_negative_infinity_ += down ? 1 : 0;
+    maybe_either_infinity_ += up && down ? 1 : 0;
     if (low == high)
       (low > 0 ? must_be_positive_infinity_ : must_be_negative_infinity_) = true;
     else

@@ -57,7 +57,7 @@ class Tests {
           std::abs(u.exact[i]) < rounded_.least_normal / rounded_.relative)
         continue;  // not finite, or so small that the type's range rounds it, not its digits
       int exponent = 0;
-      const double significand = std::frexp(std::abs(u.exact[i]), &exponent);
+      const double significand = std::frexp(std::abs(u.before_cast[i]), &exponent);
       const double error = std::ldexp(u.candidate[i], -exponent);
       if (seen.emplace(significand, std::abs(error)).second) kept_.push_back(i);
     }
@@ -90,7 +90,8 @@ class Tests {
                      // Sums of nearly the same terms have nearly the same errors and count once, as
                      // do results that round to one value.
                      test == "result" ? std::pair(u_.exact[i] + fault[i], 0.0)
-                                      : std::pair(coarse(u_.exact[i], 64), coarse(fault[i], 64))});
+                                      : std::pair(coarse(u_.exact[i], 64), coarse(fault[i], 64)),
+                     std::abs(u_.candidate[i] - fault[i]) / size_of(i)});
     agree(test, std::move(explanation), all);
   }
 
@@ -109,7 +110,7 @@ class Tests {
         mean += std::abs(u.exact[i]) / static_cast<double>(of_row.size());
       // Of the error, and of errors of 1, of a share of the size and of the result.
       std::array<double, 4> projected{};
-      double squares = 0, signed_size = 0, size = 0;
+      double squares = 0, signed_size = 0, size = 0, left = 0;
       for (const std::size_t i : of_row) {
         const double s = std::abs(u.exact[i]) + mean, d = fault[i] / s;
         if (!(s > 0)) continue;
@@ -120,6 +121,7 @@ class Tests {
         squares += d * d;
         signed_size += d;
         size += std::abs(d) / static_cast<double>(of_row.size());
+        left += std::abs(u.candidate[i] / s - d) / static_cast<double>(of_row.size());
       }
       if (!(squares > 0)) continue;
       if (signed_size < 0) size = -size;
@@ -130,7 +132,8 @@ class Tests {
                      {projected[2], projected[3], projected[1]},
                      std::abs(size) > 1e-13,
                      // Rows that are copies of each other count once.
-                     {coarse(u.before_cast[first], 4096), coarse(size, 4096)}});
+                     {coarse(u.before_cast[first], 4096), coarse(size, 4096)},
+                     left});
     }
     agree("terms", std::move(explanation), all);
   }
@@ -231,6 +234,7 @@ class Tests {
     std::vector<double> trends;  // errors that may be bias
     bool counts;
     std::pair<double, double> alike;  // equal for errors that are one observation
+    double left;                      // that the fault does not explain
   };
 
   bool is_rare(const Candidate& c) const {
@@ -289,7 +293,7 @@ class Tests {
         continue;
       ++of;
       near += std::abs(e - d) < std::abs(e) && std::abs(error[k] - given[k]) < std::abs(error[k]);
-      left.emplace_back(std::abs(e - d), 1);
+      left.emplace_back(all[k].left, 1);
     }
     judge(test, std::move(explanation), near, of, 1, left);
   }
@@ -457,21 +461,17 @@ bool may_miss_terms(const Unrounded& u, std::span<const Hypothesis> hypotheses) 
   return sum_of(u.candidate) > kSmall * least;
 }
 
-// Elements for errors of rows in results of a narrower type than the sums': many of each row, since
-// rounding hides most of one's error. Empty if the rows are no longer than one, or take too long.
+// Elements for terms that are missing from results of a narrower type than the sums': many, since
+// rounding hides most of the error of a row. Empty if they take too long.
 std::vector<ElementRun> elements_of_rows(const KernelProgram& program) {
   constexpr std::int64_t kWanted = std::int64_t{1} << 18, kLength = 1024,
                          kMostWork = std::int64_t{1} << 24;
   std::int64_t work = 0;
-  bool shares = false;
   for (const Region& region : program.regions) {
     if (region.size > kMostWork - work) return {};
     work += region.size;
   }
-  for (const ProgramNode& node : program.regions[0].nodes)
-    shares = shares || (node.op == Op::ReduceSum && is_float(node.dtype) && node.repeats);
   const std::int64_t size = program.regions[0].size;
-  if (!shares) return {};
   return spread(size, kWanted, std::min(size, kLength));
 }
 

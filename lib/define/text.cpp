@@ -90,8 +90,21 @@ class Parser {
     try {
       return make();
     } catch (const Error& e) {
-      fail_from(place, e.what());
+      fail_from(place, e.what() + taken_in_order());
     }
+  }
+  // Which arrays the inputs have, if these have no names; empty for a single one.
+  std::string taken_in_order() const {
+    if (shapes_.size() < 2 || !shapes_[0].name.empty()) return {};
+    std::vector<std::string> taken;
+    for (std::size_t i = 0; i < names_.size(); ++i) {
+      const Array& x = inputs_.find(names_[i])->second;
+      taken.push_back(
+          fmt::format("{} is {} of {}", names_[i], str(x.shape()), touchstone::name(x.dtype())));
+    }
+    return fmt::format(
+        "; arrays are taken in the order of first use: {}; or give them names ({}=...)",
+        fmt::join(taken, ", "), names_.empty() ? "x" : names_[0]);
   }
   Array array(const Given& given, std::size_t place) {
     if (const auto* word = std::get_if<Word>(&given)) {

@@ -304,8 +304,9 @@ void legal_runs_of(std::int64_t variants, std::int64_t most_terms, Draws& random
                                         : product<T>(d, rows, columns, terms, x, y, random);
     std::vector<O> got;
     for (const T v : computed) got.push_back(convert<O>(v));
-    bool is_legal = true;
-    for (std::size_t i = 0; i < got.size(); ++i) is_legal = is_legal && legal[i].accepts(got[i]);
+    std::size_t wrong = 0;
+    while (wrong < got.size() && legal[wrong].accepts(got[wrong])) ++wrong;
+    const bool is_legal = wrong == got.size();
     if (!is_legal && d.truncates) {
       ++count.illegal;
       continue;
@@ -326,7 +327,12 @@ void legal_runs_of(std::int64_t variants, std::int64_t most_terms, Draws& random
           : shape == Shape_::Shares  ? "shares"
           : shape == Shape_::Centred ? "centred"
                                      : "nothing",
-          d.str(), evidence.str()));
+          d.str(),
+          is_legal
+              ? evidence.str()
+              : fmt::format("element {}: {} for [{}, {}]{}", wrong, Scalar::of(got[wrong]).str(),
+                            Scalar::of(legal[wrong].lo).str(), Scalar::of(legal[wrong].hi).str(),
+                            legal[wrong].nan ? " or NaN" : "")));
   }
 }
 
