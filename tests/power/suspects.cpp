@@ -211,7 +211,8 @@ std::vector<T> shares(const Adder& d, std::int64_t rows, std::int64_t terms,
   const int off = random.index(4) - 2;  // always in one direction, or random
   for (const T v : x) {
     const T right = scalar::exp2(v);
-    const int by = off == -2 ? random.index(3) - 1 : off;
+    const int drawn = off == -2 ? random.index(3) - 1 : off;
+    const int by = interp::is_infinite(right) || interp::is_zero_value(right) ? 0 : drawn;
     powers.push_back(interp::from_order_key<T>(interp::order_key(right) + by));
   }
   const std::vector<T> sums = product<T>(d, rows, 1, terms, powers, {}, random);
