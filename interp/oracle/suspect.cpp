@@ -97,8 +97,11 @@ class Tests {
 
   /// The same for terms that are missing. All elements of a row (`rows_of`) share the error of a
   /// sum: its estimate by least squares, as a multiple of the fault, counts once.
-  void missing(std::string explanation, const Unrounded& u, const std::vector<double>& fault,
+  /// `h`: of the fault's hypothesis. What a narrow type's rounding adds to the errors of many
+  /// results is linear in them on average, so the fault's errors are not rounded.
+  void missing(std::string explanation, const Unrounded& u, std::size_t h,
                const std::vector<std::int64_t>& rows) {
+    const std::vector<double>& fault = u.errors_before_cast[h];
     std::map<std::int64_t, std::vector<std::size_t>> elements;
     for (std::size_t i = 0; i < rows.size(); ++i)
       if (std::isfinite(u.exact[i]) && std::isfinite(u.candidate[i]) && std::isfinite(fault[i]))
@@ -121,7 +124,7 @@ class Tests {
         squares += d * d;
         signed_size += d;
         size += std::abs(d) / static_cast<double>(of_row.size());
-        left += std::abs(u.candidate[i] / s - d) / static_cast<double>(of_row.size());
+        left += std::abs(u.candidate[i] - u.errors[h][i]) / s / static_cast<double>(of_row.size());
       }
       if (!(squares > 0)) continue;
       if (signed_size < 0) size = -size;
@@ -582,8 +585,7 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
   const auto test_missing = [&](const Unrounded& under, std::span<const Hypothesis> missing) {
     const std::vector<std::int64_t> rows = rows_of(kept, under.elements);
     for (std::size_t h = 1; h < missing.size(); ++h)
-      if (missing[h].kind == Kind::Missing)
-        tests.missing(missing[h].str(), under, under.errors[h], rows);
+      if (missing[h].kind == Kind::Missing) tests.missing(missing[h].str(), under, h, rows);
   };
   test_missing(u, hypotheses);
   if (may_miss_terms(u, hypotheses)) {

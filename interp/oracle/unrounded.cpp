@@ -241,10 +241,16 @@ class RealNumbers {
 
   RealNumbers(const KernelProgram& program, std::span<Buffer* const> buffers,
               std::span<const Hypothesis> hypotheses, const SumRounding& rounding)
-      : buffers_(buffers), hypotheses_(hypotheses), rounding_(rounding), sum_(only_sum(program)) {
+      : errors_before_cast(hypotheses.size()),
+        buffers_(buffers),
+        hypotheses_(hypotheses),
+        rounding_(rounding),
+        sum_(only_sum(program)) {
     for (const ProgramNode& node : program.regions[0].nodes) outer_.insert(&node);
-    if (const ProgramNode& last = program.regions[0].nodes.back(); last.op == Op::Cast)
-      stored_ = &last;
+    const std::vector<ProgramNode>& nodes = program.regions[0].nodes;
+    const ProgramNode* last = &nodes.back();
+    while (last->op == Op::Noop) last = &nodes[static_cast<std::size_t>(last->src[0])];
+    if (last->op == Op::Cast && !last->bitcast) stored_ = last;
     for (const Region& region : program.regions) {
       products_.push_back(!region.nodes.empty() && region.nodes.back().op == Op::Mul);
       if (&region == program.regions.data()) continue;
@@ -312,7 +318,13 @@ class RealNumbers {
     const auto size = static_cast<std::size_t>(count);
     clear(out, size);
     if (&node == stored_)
-      before_cast.insert(before_cast.end(), operands[0]->of[0].begin(), operands[0]->of[0].end());
+      for (std::size_t i = 0; i < size; ++i) {
+        const W exact = operands[0]->of[0][i];
+        before_cast.push_back(static_cast<double>(exact));
+        for (std::size_t h = 1; h < hypotheses_.size(); ++h)
+          if (hypotheses_[h].kind == Hypothesis::Kind::Missing)
+            errors_before_cast[h].push_back(static_cast<double>(operands[0]->column(h)[i] - exact));
+      }
     const bool is_exp = node.op == Op::Exp2 ||
                         (node.op == Op::Function && node.function.function == NamedFunction::Exp);
     const auto factors = factors_.find(&node);
@@ -368,6 +380,7 @@ class RealNumbers {
 
   std::vector<SumFacts> facts;      // of the kernel's one sum, in the order of its results
   std::vector<double> before_cast;  // operands of the cast that ends the kernel
+  std::vector<std::vector<double>> errors_before_cast;
 
  private:
   // True if a node is neither read nor a constant.
@@ -497,7 +510,9 @@ Unrounded evaluate(const KernelProgram& program, std::span<Buffer* const> buffer
       });
     });
   all.facts = std::move(domain.facts);
-  all.before_cast = domain.before_cast.empty() ? all.exact : std::move(domain.before_cast);
+  const bool casts = !domain.before_cast.empty();
+  all.before_cast = casts ? std::move(domain.before_cast) : all.exact;
+  all.errors_before_cast = casts ? std::move(domain.errors_before_cast) : all.errors;
   return all;
 }
 

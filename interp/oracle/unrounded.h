@@ -66,9 +66,12 @@ struct Unrounded {
   std::vector<std::int64_t> elements;
   std::vector<std::vector<double>> errors;  // [hypothesis][element] minus exact value; empty at 0
   std::vector<double> exact;                // as near as double is
-  std::vector<double> before_cast;          // exact, before a cast to the output's type
-  std::vector<double> candidate;            // output minus exact value
-  std::vector<SumFacts> facts;  // if the kernel is one sum with arithmetic on it, else empty
+  // The same before a cast that ends the kernel, if there is one; the faults' errors only for
+  // Missing.
+  std::vector<double> before_cast;
+  std::vector<std::vector<double>> errors_before_cast;
+  std::vector<double> candidate;  // output minus exact value
+  std::vector<SumFacts> facts;    // if the kernel is one sum with arithmetic on it, else empty
 };
 
 /// Evaluates elements of a program for comparison with `output`. hypotheses[0] is Exact.
