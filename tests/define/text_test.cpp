@@ -55,9 +55,10 @@ TEST(Text, AnInputWithoutSizesHasThoseThatAreGiven) {
   EXPECT_THAT(error_of([&] { parse("x[16,8] + y", shapes); }),
               HasSubstr("x has the sizes [16,8], and the array given for it [8,16]"));
   EXPECT_THAT(error_of([&] { parse("x + y[4]:f16", shapes); }), HasSubstr("given for it [16]"));
-  EXPECT_THAT(error_of([&] { parse("matmul(y, x)", shapes); }),
-              HasSubstr("; arrays are taken in the order of first use: y is [8,16] of float32, x is "
-                        "[16] of float16; or give them names (y=...)"));
+  EXPECT_THAT(
+      error_of([&] { parse("maximum(reshape(x, shape=[128]), y)", shapes); }),
+      HasSubstr("; arrays are taken in the order of first use: x is [8,16] of float32, y is "
+                "[16] of float16; or give them names (x=...)"));
   EXPECT_EQ(error_of([&] { parse("x + reshape(y[4,4]:f16, shape=[16])", shapes); }),
             "no error");  // flat
   EXPECT_THAT(error_of([&] { parse("x + x[4]", shapes); }), HasSubstr("'x' is [8,16]"));
