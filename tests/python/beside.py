@@ -1,6 +1,7 @@
 """Definitions beside NumPy and PyTorch, on drawn shapes and numbers: how each is drawn and computed there.
 
     PYTHONPATH=build/dev/python python3 tests/python/beside.py [numpy | torch] [draws] [type] [a name]     prints disagreements
+    .. beside.py power                                   the smallest fault of one element that is found, for each definition
 
 Results of NumPy are computed in float64 where they round, then rounded once to the type. Arguments have the names of the
 definition.
@@ -121,11 +122,11 @@ def ranked(*names, **more):
         signs = np.where(d.floats(*shape, special=False) < 0, F(-1), F(1))
         return {**arrays, "target": signs, **more, "reduction": d.pick("none", "mean", "sum") if signs.size else "none"}
     return draw
-def rows_of(*names, target=None, **more):
+def rows_of(*names, target=None, special=False, **more):
     """Arrays (n, k), and one sign, label or share for each row, or share for each element."""
     def draw(d):
         n, k = d.int(1, 4), d.int(1, 6)
-        arrays = {name: d.floats(n, k, special=False) for name in names}
+        arrays = {name: d.floats(n, k, special=special) for name in names}
         if target == "sign":
             arrays["target"] = np.where(d.floats(n, special=False) < 0, F(-1), F(1))
         elif target == "label":
@@ -139,7 +140,8 @@ def apart(x, y, eps=1e-6): return np.sqrt(((x - y + eps) ** 2).sum(-1))
 def stirling(t): return np.where(t > 1, t * np.log(np.maximum(t, 1)) - t + np.log(2 * np.pi * np.maximum(t, 1)) / 2, 0)
 def margins(x, target, p, margin):
     d = np.maximum(margin - np.take_along_axis(x, target[:, None], 1) + x, 0) ** p
-    return (d.sum(1) - margin ** p) / x.shape[1]
+    np.put_along_axis(d, target[:, None], 0, 1)
+    return d.sum(1) / x.shape[1]
 def response_norm(x, size, alpha, beta, k):
     square = np.pad(x * x, [(0, 0), (size // 2, (size - 1) // 2), (0, 0)])
     return x / (k + alpha / size * sum(square[:, i:i + x.shape[1]] for i in range(size))) ** beta
@@ -559,7 +561,7 @@ NUMPY = {  # name: (how its arguments are drawn, the function)
     "gaussian_nll_loss": (gaussian, rounded(reduction(lambda x, t, var, full, eps=0: (var := of_rows(var, x)) is None or (np.log(var) + (x - t) ** 2 / var + np.log(2 * np.pi)) / 2))),
     "triplet_margin_loss": (rows_of("x", "positive", "negative"), rounded(lambda x, positive, negative, reduction: {"none": lambda v: v, "mean": np.mean, "sum": np.sum}[reduction](np.maximum(1 + apart(x, positive) - apart(x, negative), 0)))),
     "cosine_embedding_loss": (rows_of("x", "y", target="sign", margin=0.25), rounded(reduction(lambda x, t, y, margin: np.where(t == 1, 1 - cosine(x, y, eps=1e-12), np.maximum(cosine(x, y, eps=1e-12) - margin, 0))))),
-    "multilabel_soft_margin_loss": (rows_of("x", target="share"), rounded(reduction(lambda x, t: (t * softplus(-x) + (1 - t) * softplus(x)).mean(-1)))), "multi_margin_loss": (rows_of("x", target="label", p=2, margin=0.75), rounded(reduction(margins))),
+    "multilabel_soft_margin_loss": (rows_of("x", target="share"), rounded(reduction(lambda x, t: (t * softplus(-x) + (1 - t) * softplus(x)).mean(-1)))), "multi_margin_loss": (rows_of("x", target="label", special=True, p=2, margin=0.75), rounded(reduction(margins))),
     "cosine_similarity": (rows_of("x", "y"), rounded(lambda x, y: cosine(x, y, 1))), "pairwise_distance": (rows_of("x", "y"), rounded(apart)),
     "local_response_norm": (lambda d: {"x": d.floats(2, d.int(1, 6), 3, special=False), "size": d.int(1, 5), "alpha": 0.5, "beta": 0.75, "k": 2}, rounded(response_norm)),
     "rnn_cell": (cell(1), rounded(rnn)), "gru_cell": (cell(3), rounded(gru)), "lstm_cell": (cell(4), rounded(lambda **k: lstm(**k)[0])), "lstm_cell_c": (cell(4), rounded(lambda **k: lstm(**k)[1])),
@@ -576,8 +578,11 @@ NUMPY = {  # name: (how its arguments are drawn, the function)
 }
 
 OF_BITS = {"next_after", "bitcast"}  # not numbers rounded from float64
-# What NumPy has no function for in a few lines; PyTorch has.
-WITHOUT = set("grid_sample affine_grid digamma erfinv".split())
+# What NumPy has no function for in a few lines, and how it is drawn; PyTorch has.
+WITHOUT = {
+    "digamma": finite, "erfinv": lambda d: {"x": np.asarray(np.clip(d.floats(*d.shape(), special=False) / F(9), -1, 1), F)}, "grid_sample": gridded,
+    "affine_grid": lambda d: {"theta": d.floats(2, 2, 3, special=False), "size": [d.int(1, 4), d.int(1, 4)], "align_corners": d.int(0, 1)},
+}
 
 
 def text(name, arguments, kind="float32"):
@@ -607,6 +612,48 @@ def drawn(draw, name, number, kind="float32"):
     return {n: in_type(v, kind).astype(F) if is_drawn(v) and kind != "float64" else v for n, v in arguments.items()}
 
 
+def rights(name, number):
+    """(arguments, result) of a drawn call; by the reference where NumPy has no function."""
+    draw, function = NUMPY.get(name) or (WITHOUT[name], None)
+    arguments = drawn(draw, name, number)
+    if function:
+        return arguments, np.ascontiguousarray(called(function, arguments))
+    formula, arrays = text(name, arguments)
+    return arguments, kernel.eval(kernel.Kernel.from_formula(formula), *map(np.ascontiguousarray, arrays))
+
+
+def wrongs(result):
+    """(fault, result) for each way to change one element: an integer by 1, a float by 8 ULP or more."""
+    at = np.argmax(np.where(np.isfinite(result), abs(result), 0)) if result.dtype.kind == "f" else result.size // 2
+    value = result.flat[at]
+    if result.dtype.kind != "f":
+        faults = {"1": not value if result.dtype == bool else value - 1 if value > 0 else value + 1}
+    else:
+        step = np.spacing(abs(value)) if np.isfinite(value) else np.nan
+        faults = {"8 ULP": value + 8 * step, "512 ULP": value + 512 * step, "5 %": value * 1.05 + 0.05, "42": 42.0 if value != 42 else 43.0}
+    for fault, other in faults.items():
+        wrong = result.copy()
+        wrong.flat[at] = other
+        if result.dtype.kind != "f" or not np.isnan(other):
+            yield fault, wrong
+
+
+@np.errstate(all="ignore")
+def power_of(name, draws=20):
+    """The smallest fault of one element that is FAIL or SUSPECT where the right result is PASS; None: no such call drawn."""
+    for number in range(draws):
+        arguments, right = rights(name, number)
+        formula = text(name, arguments)[0]
+        if kernel.Kernel.from_formula(formula).dtype.startswith("float"):
+            right = in_type(right, kernel.Kernel.from_formula(formula).dtype)
+        if not np.isfinite(right).any() or judged(name, arguments, right)[1].status != "PASS":
+            continue
+        for fault, wrong in wrongs(right):
+            if judged(name, arguments, wrong)[1].status in ("FAIL", "SUSPECT"):
+                return fault
+    return None
+
+
 def compare(table, draws, only=None, kind="float32", statuses=None):
     """{name: [disagreements]} of all definitions in a table; counts verdicts in `statuses`."""
     found = collections.defaultdict(list)
@@ -629,6 +676,10 @@ def compare(table, draws, only=None, kind="float32", statuses=None):
 
 
 def main(source="numpy", draws="50", kind="float32", only=None):
+    if source == "power":
+        for name in kernel.definitions:
+            print(f"{name}: {power_of(name, int(draws))}")
+        return
     if source == "torch":
         from beside_torch import TORCH as table
     else:

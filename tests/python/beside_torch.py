@@ -3,7 +3,7 @@ import numpy as np
 import torch
 import torch.nn.functional as f
 
-from beside import F, NUMPY, called, finite, gridded
+from beside import F, NUMPY, WITHOUT, called
 
 torch.set_num_threads(1)
 
@@ -84,8 +84,7 @@ def shuffled(d): return {**NUMPY["depth_to_space"][0](d), "mode": "crd"}
 
 
 DRAWN = {  # what NumPy lacks, or PyTorch has not
-    "digamma": finite, "erfinv": lambda d: {"x": np.asarray(np.clip(d.floats(*d.shape(), special=False) / F(9), -1, 1), F)}, "grid_sample": gridded, "depth_to_space": shuffled, "space_to_depth": shuffled,
-    "affine_grid": lambda d: {"theta": d.floats(2, 2, 3, special=False), "size": [d.int(1, 4), d.int(1, 4)], "align_corners": d.int(0, 1)},
+    **WITHOUT, "depth_to_space": shuffled, "space_to_depth": shuffled,
     "fold": lambda d: {"x": d.floats(2, 8, 12, special=False), "output_size": [4, 5], "size": [2, 2]},
     "instance_norm": lambda d: {**NUMPY["instance_norm"][0](d), "x": d.floats(2, 4, d.int(2, 5), special=False)},  # it refuses a single element
     **{f"max_pool{n}d_index": NUMPY[f"max_pool{n}d"][0] for n in (1, 2)},
@@ -96,5 +95,6 @@ KNOWN = {
     "sign": "0 for NaN; -1, 0, 1 or NaN in NumPy, JAX and StableHLO", "heaviside": "0 for NaN, where NumPy has NaN", "softshrink": "0 for NaN",
     "mod": "NaN for 3e38, where C's fmod is exact", "floor_div": "NaN for 3e38, by the same remainder",
     "remainder": "a zero with the sign of x; Python's has that of y", "lp_pool2d": "the mean of subnormals times their number", "lp_pool1d": "the same",
+    "multi_margin_loss": "leaves out classes whose difference is NaN",
 }
 TORCH = {name: (DRAWN.get(name) or NUMPY[name][0], run(function)) for name, function in FUNCTIONS.items()}
