@@ -138,37 +138,6 @@ class Widener {
   std::vector<int> place_;
 };
 
-// True if rounding to the wide type first may change the result of rounding to the narrow one; for
-// the other operations the wide type has enough digits (Figueroa, "When is double rounding
-// innocuous?", 1995).
-bool rounds_twice(Op op) {
-  switch (op) {
-    case Op::Add:
-    case Op::Sub:
-    case Op::Mul:
-    case Op::Div:
-    case Op::Sqrt:
-    case Op::Recip:
-    case Op::ReduceSum:  // rounded to its accumulator by definition
-      return false;
-    case Op::Noop:
-    case Op::Exp2:
-    case Op::Log2:
-    case Op::Cast:
-    case Op::Sin:
-    case Op::Neg:
-    case Op::Max:
-    case Op::Mod:
-    case Op::Xor:
-    case Op::ReduceMax:
-    TOUCHSTONE_CASES_COMPARISON:
-    TOUCHSTONE_CASES_TERNARY:
-    TOUCHSTONE_CASES_NOT_COMPUTED:
-      break;
-  }
-  return true;
-}
-
 // x as the narrow type T may hold it.
 template <class T, class W>
 Legal<T> narrowed(const ProgramNode& node, const Profile& profile, Legal<W> x, double size) {
@@ -240,6 +209,36 @@ class RoundedReducer : public LegalReducer {
 };
 
 }  // namespace
+
+// For the other operations the wide type has enough digits (Figueroa, "When is double rounding
+// innocuous?", 1995).
+bool rounds_twice(Op op) {
+  switch (op) {
+    case Op::Add:
+    case Op::Sub:
+    case Op::Mul:
+    case Op::Div:
+    case Op::Sqrt:
+    case Op::Recip:
+    case Op::ReduceSum:  // rounded to its accumulator by definition
+      return false;
+    case Op::Noop:
+    case Op::Exp2:
+    case Op::Log2:
+    case Op::Cast:
+    case Op::Sin:
+    case Op::Neg:
+    case Op::Max:
+    case Op::Mod:
+    case Op::Xor:
+    case Op::ReduceMax:
+    TOUCHSTONE_CASES_COMPARISON:
+    TOUCHSTONE_CASES_TERNARY:
+    TOUCHSTONE_CASES_NOT_COMPUTED:
+      break;
+  }
+  return true;
+}
 
 std::optional<DType> excess_type(const Profile& profile, DType dtype) {
   if (!is_float(dtype)) return std::nullopt;

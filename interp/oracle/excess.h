@@ -26,6 +26,9 @@ KernelProgram with_excess(KernelProgram program, const Profile& profile);
 void round_results(const ProgramNode& node, const Profile& profile,
                    std::span<const LegalBlock* const> operands, const Done& done, LegalBlock& out);
 
+/// True if rounding to the wide type first may change the result of rounding to the narrow one.
+bool rounds_twice(Op op);
+
 /// Applies round_results to the results of a reduce.
 std::unique_ptr<LegalReducer> rounded_reducer(const ProgramNode& node, const Profile& profile,
                                               std::unique_ptr<LegalReducer> inner);

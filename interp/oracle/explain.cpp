@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/interp/device/interpreted.h"
@@ -23,7 +24,7 @@ class Exact {
   Exact(const KernelProgram& program, std::span<Buffer* const> buffers)
       : program_(program), buffers_(buffers) {}
 
-  std::vector<MaybeReal> region(int id, std::int64_t index) const {
+  std::vector<MaybeReal> region(int id, std::int64_t index) {
     std::vector<MaybeReal> values;
     for (const ProgramNode& node : program_.regions[static_cast<std::size_t>(id)].nodes)
       values.push_back(value(node, index, values));
@@ -45,7 +46,7 @@ class Exact {
   }
 
   MaybeReal value(const ProgramNode& node, std::int64_t index,
-                  const std::vector<MaybeReal>& values) const {
+                  const std::vector<MaybeReal>& values) {
     if (node.op == Op::Load || node.op == Op::Const) {
       std::int64_t address = 0;
       node.addresses.read(index, std::span(&address, 1));
@@ -73,7 +74,16 @@ class Exact {
     return applied(node, in);
   }
 
-  MaybeReal reduced(const ProgramNode& node, std::int64_t index) const {
+  // A result that repeats, as the mean in each term of a variance, is computed once.
+  MaybeReal reduced(const ProgramNode& node, std::int64_t index) {
+    if (!node.repeats) return sum_or_maximum(node, index);
+    std::int64_t result = 0;
+    node.results.read(index, std::span(&result, 1));
+    const std::pair key(&node, result);
+    if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
+    return kept_[key] = sum_or_maximum(node, result);
+  }
+  MaybeReal sum_or_maximum(const ProgramNode& node, std::int64_t index) {
     MaybeReal result;
     for (std::int64_t k = 0; k < node.terms; ++k) {
       const MaybeReal term = region(node.region, index * node.terms + k).back();
@@ -136,6 +146,7 @@ class Exact {
 
   const KernelProgram& program_;
   std::span<Buffer* const> buffers_;
+  std::map<std::pair<const ProgramNode*, std::int64_t>, MaybeReal> kept_;
 };
 
 // Legal values of the only element of a kernel.
@@ -282,7 +293,8 @@ std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* co
         fmt::format("the element depends on {} nodes; the limit is {}: store an intermediate "
                     "result in a buffer",
                     program.regions[0].nodes.size(), kMostNodes));
-  const std::vector<MaybeReal> exact = Exact(program, inputs).region(0, 0);
+  const KernelProgram once = make_program(one, Repeats::Kept);  // the same nodes
+  const std::vector<MaybeReal> exact = Exact(once, inputs).region(0, 0);
   std::vector<ExplainedNode> out;
   std::vector<Ball> balls;
   for (const ProgramNode& node : program.regions[0].nodes) {

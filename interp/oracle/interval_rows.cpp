@@ -6,6 +6,7 @@
 
 #include "touchstone/interp/device/exp_rows.h"
 #include "touchstone/interp/oracle/excess.h"
+#include "touchstone/interp/oracle/legal_function.h"
 #include "touchstone/interp/oracle/legal_rows.h"
 #include "touchstone/interp/oracle/radius.h"
 #include "touchstone/interp/oracle/unrounded_products.h"
@@ -47,8 +48,8 @@ struct RowRules {
   const ProgramNode& node;
   bool unrounded = false;  // the result may be an unrounded product
   bool alike = false;      // zeros of either sign
-  int ulp = 0;             // the error of DIV, or of exp in units of its type
-  double float_ulp = 0;    // of exp of doubles in units of float32
+  int ulp = 0;             // the error, in units of the type
+  double float_ulp = 0;    // of functions of doubles in units of float32
   FunctionError exp2 = {};
   bool rounds = false;  // also, or always, to float32
   bool by_radius = false, keeps = false;
@@ -250,6 +251,75 @@ void widen_exp(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
   for (std::int64_t i = 0; i < n; ++i) out.lo[i] = out.lo[i] < 0 ? T{} : out.lo[i];
 }
 
+bool is_root(Op op) { return op == Op::Recip || op == Op::Sqrt || op == Op::Log2; }
+
+// True if the results of an interval are those between the results of its ends.
+bool has_ends(const ProgramNode& node) {
+  if (node.op != Op::Function) return false;
+  const FunctionInfo& f = info(node.function.function);
+  return !f.exact &&
+         (f.course == Course::Rises || f.course == Course::Falls || f.course == Course::Valley);
+}
+
+// The function of each end with its error, as `function` of legal_function.h.
+template <class T, class N>
+void functions(const RowRules& rules, const Ends<T>& a, bool points, N n, Ends<T>& out,
+               Key<T>* ok) {
+  const NamedFunction f = rules.node.function.function;
+  const FunctionInfo& facts = info(f);
+  const bool valley = facts.course == Course::Valley;
+  const legal::Slack slack{std::is_same_v<T, double> ? rules.float_ulp : rules.ulp, DType::Float32};
+  const auto at = [&](T x, Legal<T>& all) {
+    const std::optional<Legal<double>> near = legal::near_ends(f, x, x);
+    if (!near) return false;
+    if constexpr (std::is_same_v<T, double>) {
+      all.include(legal::clamped(f, legal::extended(*near, slack)));
+    } else {
+      const T value = static_cast<T>(near->lo);
+      if (value != static_cast<T>(near->hi) || value == 0) return false;
+      all.include(legal::clamped(f, legal::widened(Legal<T>::point(value), slack)));
+    }
+    return true;
+  };
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double lo = a.lo[i], hi = a.hi[i];
+    Legal<T> all;
+    const bool fits = ok[i] != 0 && lo != 0 && hi != 0 && facts.from <= lo && hi <= facts.to &&
+                      !(valley && lo < facts.turn && facts.turn < hi) &&
+                      (f != NamedFunction::Rsqrt || lo > 0) && at(a.lo[i], all) &&
+                      (points || lo == hi || at(a.hi[i], all));
+    ok[i] = fits ? -1 : 0;
+    out.lo[i] = all.lo;
+    out.hi[i] = all.hi;
+  }
+}
+
+template <class T, class N>
+void log2_ends(const RowRules& rules, const Ends<T>& a, bool points, N n, Ends<T>& out,
+               Key<T>* ok) {
+  Key<T> by[kRow];
+  for (std::int64_t i = 0; i < n; ++i) {
+    ok[i] &= -static_cast<Key<T>>(a.lo[i] > 0);
+    out.lo[i] = ok[i] == 0 ? T{} : scalar::log2(a.lo[i]);
+    out.hi[i] = ok[i] == 0 || points ? out.lo[i] : scalar::log2(a.hi[i]);
+    ok[i] &= -static_cast<Key<T>>((out.lo[i] != 0) & (out.hi[i] != 0));
+    by[i] = rules.ulp;
+  }
+  widen(out, by, n);
+}
+
+template <class T, class N>
+void roots(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out, Key<T>* ok) {
+  Key<T> by[kRow];
+  for (std::int64_t i = 0; i < n; ++i) {
+    ok[i] &= -static_cast<Key<T>>(a.lo[i] > 0);
+    out.lo[i] = std::sqrt(a.lo[i]);
+    out.hi[i] = std::sqrt(a.hi[i]);
+    by[i] = rules.ulp;
+  }
+  widen(out, by, n);
+}
+
 // Widens the results of EXP2 by their declared error, as `exp2` of legal.h does.
 template <class T, class N>
 void widen_exp2(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
@@ -265,13 +335,13 @@ void widen_exp2(const RowRules& rules, const Ends<T>& a, N n, Ends<T>& out) {
   }
 }
 
-// Makes a result of either `a` or `out` legal. Not for operands of two signs: those may be apart.
+// Makes a result of either `a` or `out` legal. Not for results of two signs: those may be apart.
 template <class T, class N>
 void unite(const Ends<T>& a, N n, Ends<T>& out, Key<T>* ok) {
   for (std::int64_t i = 0; i < n; ++i) {
-    ok[i] &= -static_cast<Key<T>>(a.lo[i] >= 0);
     out.lo[i] = number_of<T>(std::min(key_of(a.lo[i]), key_of(out.lo[i])));
     out.hi[i] = number_of<T>(std::max(key_of(a.hi[i]), key_of(out.hi[i])));
+    ok[i] &= -static_cast<Key<T>>((out.lo[i] >= 0) | (out.hi[i] <= 0));
   }
 }
 
@@ -288,9 +358,12 @@ template <class N>
 void round_to_float(const RowRules& rules, const std::int32_t* by, N n, Ends<double>& out,
                     std::int64_t* ok) {
   Ends<float> row;
-  if (is_power(rules.node)) {  // rounded twice; exp's 0 is one from below 0
+  if (rounds_twice(rules.node.op)) {
     for (std::int64_t i = 0; i < n; ++i) {
-      if (rules.node.op != Op::Exp2) out.lo[i] = out.lo[i] == 0 ? -0.0 : out.lo[i];
+      if (rules.node.op != Op::Exp2) {  // the neighbour of a zero may be the other zero
+        out.lo[i] = out.lo[i] == 0 ? -0.0 : out.lo[i];
+        out.hi[i] = out.hi[i] == 0 ? 0.0 : out.hi[i];
+      }
       row.lo[i] = static_cast<float>(number_of<double>(key_of(out.lo[i]) - 1));
       row.hi[i] = static_cast<float>(number_of<double>(key_of(out.hi[i]) + 1));
     }
@@ -476,14 +549,28 @@ void row(const RowRules& rules, std::span<const LegalBlock* const> operands, std
     TOUCHSTONE_CASES_FUNCTION:
     TOUCHSTONE_CASES_COMPARISON:
     TOUCHSTONE_CASES_BEYOND_BINARY:
-      if (!is_power(node)) {
+      if (node.op == Op::Max) {
         maximum(a, b, n, c);
         break;
       }
-      powers(node.op == Op::Exp2, a, operands[0]->determined, n, c, ok);
+      if (node.op == Op::Recip) {
+        b = a;
+        std::fill_n(a.lo, std::int64_t{n}, T{1});
+        std::fill_n(a.hi, std::int64_t{n}, T{1});
+        divide(rules, a, b, n, c, ok);
+        break;
+      }
+      if (node.op == Op::Sqrt)
+        roots(rules, a, n, c, ok);
+      else if (node.op == Op::Log2)
+        log2_ends(rules, a, operands[0]->determined, n, c, ok);
+      else if (!is_power(node))
+        functions(rules, a, operands[0]->determined, n, c, ok);
+      else
+        powers(node.op == Op::Exp2, a, operands[0]->determined, n, c, ok);
       if (node.op == Op::Exp2)
         widen_exp2(rules, a, n, c);
-      else
+      else if (is_power(node))
         widen_exp(rules, a, n, c);
       check_finite(c, n, ok);
       if (node.function.or_last) unite(b, n, c, ok);
@@ -506,7 +593,7 @@ void row(const RowRules& rules, std::span<const LegalBlock* const> operands, std
           by[i] = static_cast<std::int32_t>(
               std::ceil(rules.exp2.ulp + rules.exp2.ulp_per_x * (most < kMost ? most : kMost)));
         }
-      } else if (node.op == Op::Div) {
+      } else if (rules.ulp > 0) {
         for (std::int64_t i = 0; i < n; ++i) by[i] = is_zero(c, i) != 0 ? 0 : rules.ulp;
       }
       round_to_float(rules, by, n, c, ok);
@@ -541,6 +628,12 @@ template <class T>
                                                     LegalBlock& out, std::uint8_t* done) {
   run<T>(rules, operands, out, done);
 }
+template <class T>
+[[gnu::flatten, gnu::target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")]] void
+run_longest(const RowRules& rules, std::span<const LegalBlock* const> operands, LegalBlock& out,
+            std::uint8_t* done) {
+  run<T>(rules, operands, out, done);
+}
 #endif
 
 template <class T>
@@ -548,6 +641,10 @@ void run_fastest(const RowRules& rules, std::span<const LegalBlock* const> opera
                  LegalBlock& out, std::uint8_t* done) {
 #if defined(__x86_64__)
   static const bool is_long = __builtin_cpu_supports("avx2") != 0;
+  static const bool is_longest = __builtin_cpu_supports("avx512dq") != 0 &&
+                                 __builtin_cpu_supports("avx512vl") != 0 &&
+                                 __builtin_cpu_supports("avx512bw") != 0;
+  if (is_longest) return run_longest<T>(rules, operands, out, done);
   if (is_long) return run_long<T>(rules, operands, out, done);
 #endif
   run<T>(rules, operands, out, done);
@@ -569,16 +666,26 @@ bool has_rules(const Profile& profile, std::span<const LegalBlock* const> operan
   if (c.flips_fused || (profile.contracts && doubles_unrounded(node))) return false;
   if (rules.rounds && (node.dtype != DType::Float64 || node.rounds_to != DType::Float32))
     return false;
-  if (is_power(node)) {
+  if (is_power(node) || has_ends(node)) {
     const bool two = node.op == Op::Exp2;
-    const FunctionError& error = two ? profile.exp2 : profile.error_of(NamedFunction::Exp);
+    const FunctionError& error = two ? profile.exp2 : profile.error_of(node.function.function);
     if (reads || rules.unrounded || form == Form::Radius || error.ulp > kMostUlp ||
         (two ? error.ulp_per_x > kMostUlp / 1024 : error.ulp_per_x != 0))
+      return false;
+    if (!is_power(node) && node.dtype == DType::Float64 && !(rules.rounds && error.ulp > 0))
       return false;
     rules.exp2 = error;
     rules.float_ulp = rules.rounds ? error.ulp : 0;
     rules.ulp = rules.rounds ? 0 : static_cast<int>(std::ceil(error.ulp));
     return true;
+  }
+  if (is_root(node.op)) {
+    const FunctionError& error = node.op == Op::Recip  ? profile.recip
+                                 : node.op == Op::Sqrt ? profile.sqrt
+                                                       : profile.log2;
+    rules.ulp = static_cast<int>(std::ceil(std::min(error.ulp, kMostUlp + 1)));
+    return !reads && !rules.unrounded && form != Form::Radius && error.ulp_per_x == 0 &&
+           error.ulp <= kMostUlp;
   }
   switch (node.op) {
     case Op::Mul:
@@ -624,10 +731,10 @@ bool apply_interval_rows(const ProgramNode& node, const Profile& profile,
   if (!has_rules(profile, operands, form, rules)) return false;
   done.resize(static_cast<std::size_t>(out.count()));
   const bool by_radius = needs_radius(node, profile, operands, form);
-  // The interval of a quotient or an EXP2 of intervals lies within its radius form: both bound the
-  // same steps, and a radius has errors relative to the largest magnitude.
+  // The interval of a quotient, root, EXP2 or LOG2 of intervals lies within its radius form: both
+  // bound the same steps, and a radius has errors relative to the largest magnitude.
   const bool within =
-      (node.op == Op::Div || node.op == Op::Exp2) && !rules.unrounded &&
+      (node.op == Op::Div || node.op == Op::Exp2 || is_root(node.op)) && !rules.unrounded &&
       std::ranges::all_of(operands, [](const LegalBlock* b) { return b->balls.empty(); });
   rules.by_radius =
       by_radius && !within && !excess_type(profile, node.dtype) &&

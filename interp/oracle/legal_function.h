@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 #include <span>
 
 #include "touchstone/interp/device/scalar_function.h"
@@ -45,13 +47,39 @@ Legal<T> clamped(NamedFunction f, Legal<T> a) {
   return a;
 }
 
+/// True if a double with an error in units of a narrower type need not be rounded correctly: its
+/// ends enclose the true value by 2^-47 of it. exp has exact rows.
+inline bool has_near_ends(NamedFunction f, const Slack& slack) {
+  return slack.ulp > 0 && slack.unit != DType::Float64 && !info(f).exact && f != NamedFunction::Exp;
+}
+/// libm's value and its error; nullopt if that is 0, infinite or unknown.
+inline std::optional<Legal<double>> near_ends(NamedFunction f, double x, double y) {
+  const scalar::Near<double> near = scalar::near_function<double>(f, x, y);
+  const double error = std::abs(near.value) * near.error * std::numeric_limits<double>::epsilon();
+  if (near.value == 0 || !(std::abs(near.value) + error < std::numeric_limits<double>::infinity()))
+    return std::nullopt;
+  return Legal<double>::range(near.value - error, near.value + error);
+}
+
+/// Extends these ends, in units of the larger.
+inline Legal<double> extended(const Legal<double>& ends, const Slack& slack) {
+  const DTypeInfo& unit = info(slack.unit);
+  const double most = std::max(std::abs(ends.lo), std::abs(ends.hi));
+  const double by =
+      slack.ulp * std::ldexp(1.0, std::max(std::ilogb(most), unit.min_exponent) + 1 - unit.digits);
+  return Legal<double>::range(ends.lo - by, ends.hi + by);
+}
+
 /// Legal results at single operands. Zeros and infinities give an exact result if that is 0, 1/2, 1
 /// or infinite; at the end of an interval, only if it is 0 or infinite.
 template <class T>
 Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack, bool is_end = false) {
+  const auto special = [](T v) { return is_zero_value(v) || is_infinite(v); };
+  if constexpr (std::is_same_v<T, double>)
+    if (has_near_ends(f, slack) && !special(x) && (info(f).arity == 1 || !special(y)))
+      if (const auto ends = near_ends(f, x, y)) return clamped(f, extended(*ends, slack));
   const Legal<T> result = Legal<T>::point(scalar::function(f, x, y));
   if (!result.number || info(f).exact) return result;
-  const auto special = [](T v) { return is_zero_value(v) || is_infinite(v); };
   const auto size = std::abs(static_cast<double>(scalar::detail::computing(result.lo)));
   const bool plain = size == 0 || is_infinite(result.lo) || (!is_end && (size == 0.5 || size == 1));
   if (plain && (special(x) || (info(f).arity == 2 && special(y)))) return result;

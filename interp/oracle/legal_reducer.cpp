@@ -238,7 +238,13 @@ class LegalFloatSum : public LegalReducer {
           int{number} & int{std::isfinite(value(lows[i]))} & int{std::isfinite(value(highs[i]))};
       points &= value(lows[i]) == value(highs[i]);
     }
-    if (finite == 0 || points) return false;
+    if (finite == 0) return false;
+    if (points) {
+      add_numbers(lows);
+      last_ = in.get<T>(first + count - 1);
+      total_ += count;
+      return true;
+    }
     low_.add(lows);
     spread_.add(highs);
     std::array<T, 256> minus;

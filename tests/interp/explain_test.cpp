@@ -56,6 +56,22 @@ TEST(Explain, GivesASumItsOrdersAndItsExactValue) {
   EXPECT_THROW(explain(kernel, {}, at), BufferError);
 }
 
+// One sum for all terms of another is not computed for each: that would take hours.
+TEST(Explain, TakesTimeInProportionToALongRow) {
+  constexpr std::int64_t n = 200'000;
+  const auto x = [&](const ShapeTracker& st) { return LazyOp::load(1, DType::Float32, st); };
+  const LazyOpPtr inner = LazyOp::reduce(
+      Op::ReduceSum, x(ShapeTracker::contiguous({n}).reshape({1, n}).expand({n, n})), {1});
+  const LazyOpPtr apart =
+      LazyOp::binary(Op::Sub, x(ShapeTracker::contiguous({n}).reshape({n, 1})), inner);
+  const LazyOpPtr kernel = test::store(LazyOp::reduce(Op::ReduceSum, apart, {0}));
+  const std::vector<BufferPtr> buffers{nullptr, buffer(std::vector<float>(n, 1))};
+  const std::int64_t at[] = {0, 0};
+  const ExplainedNode sum = explain(kernel, test::raw(buffers), at).back();
+  EXPECT_EQ(sum.exact, "-39999800000");
+  EXPECT_TRUE(sum.legal.accepts(sum.reference));
+}
+
 TEST(Explain, OfTooManyNodesIsRefusedAtOnce) {
   LazyOpPtr x = LazyOp::load(1, DType::Float32, ShapeTracker::contiguous({2}));
   for (int i = 0; i < 999; ++i) x = LazyOp::unary(Op::Neg, x);
