@@ -523,9 +523,13 @@ std::vector<std::vector<Hypothesis>> inner_faults(const Arithmetic& a, const Ker
       continue;
     batches.push_back({{Kind::Weights, digits},
                        {Kind::Stages, digits},
+                       {Kind::Scores, digits},
                        {Kind::Exponentials, digits},
                        {Kind::Partials, digits, 1},
                        {Kind::Partials, digits, 16},
+                       {Kind::LastPartials, digits, 16},
+                       {Kind::LastPartials, digits, 64},
+                       {Kind::LastPartials, digits, 256},
                        {Kind::AllPartials, digits, 1}});
     if (buffers.size() > 1)
       for (const int buffer : buffers)

@@ -63,10 +63,13 @@ class ColumnReducer {
         sums_(op == Op::ReduceSum) {
     for (std::size_t h = 1; h < hypotheses.size(); ++h)
       rounds_[h] =
-          of_products && (hypotheses[h].kind == Hypothesis::Kind::AllPartials ||
-                          (*of_products && hypotheses[h].kind == Hypothesis::Kind::Partials));
+          of_products &&
+          (hypotheses[h].kind == Hypothesis::Kind::AllPartials ||
+           (*of_products && (hypotheses[h].kind == Hypothesis::Kind::Partials ||
+                             (!is_inner && hypotheses[h].kind == Hypothesis::Kind::LastPartials))));
     for (std::size_t h = 1; h < hypotheses.size(); ++h)
-      stages_[h] = is_inner && hypotheses[h].kind == Hypothesis::Kind::Stages;
+      stages_[h] = is_inner && (hypotheses[h].kind == Hypothesis::Kind::Stages ||
+                                hypotheses[h].kind == Hypothesis::Kind::Scores);
     for (std::size_t h = 1; h < hypotheses.size() && sums_ && is_float; ++h) {
       const MissingTerms& m = hypotheses[h].missing;
       loses_[h] = m.count > 0 && m.count < terms && (m.of_length == 0 || m.of_length == terms);
@@ -534,9 +537,12 @@ std::string Hypothesis::str() const {
     case Kind::Weights: return fmt::format("computed factors of sums rounded to {}", narrow());
     case Kind::Stages:
       return fmt::format("sums of products and computed factors rounded to {}", narrow());
+    case Kind::Scores: return fmt::format("inner sums of products rounded to {}", narrow());
     case Kind::Exponentials: return fmt::format("exponentials rounded to {}", narrow());
     case Kind::Partials:
       return fmt::format("partial sums of products, each {} terms, in {}", of, narrow());
+    case Kind::LastPartials:
+      return fmt::format("partial sums of the last products, each {} terms, in {}", of, narrow());
     case Kind::AllPartials: return fmt::format("partial sums in {}", narrow());
     case Kind::Exact:
     case Kind::Nudged: break;

@@ -29,8 +29,10 @@ struct Hypothesis {
     // Rounded to float16 (11 digits) or bfloat16 (8):
     Weights,       // computed factors of the terms of sums
     Stages,        // these and the sums of products that they come from
+    Scores,        // sums of products that reach other sums
     Exponentials,  // results of exp
     Partials,      // sums of products, after each `of` terms in turn
+    LastPartials,  // of these only sums that reach no other sum
     AllPartials,   // all sums, likewise
   };
   Kind kind = Kind::Exact;
