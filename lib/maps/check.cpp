@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "touchstone/base/interrupt.h"
 #include "touchstone/base/json_line.h"
 
 namespace touchstone::maps {
@@ -112,19 +113,28 @@ struct Remedy {
 void find_remedies(const IndexQuestion& o, IndexReport& report) {
   if (o.lane.empty()) throw ParseError("--remedy: name the variable of the lanes with --lane");
   std::vector<std::vector<symbolic::Int>> warps;  // the indices of each
-  bool all = true;
+  bool all = true, negative = false;
   for (const symbolic::Question& q : o.asked.questions) {
     std::string lane = o.lane;
     for (const auto& [own, original] : o.asked.spelled)
       if (original == o.lane) lane = own;
+    std::int64_t kept = 0;  // indices, of all warps
+    bool dropped = false;
     all = Access(q).each_warp(lane, o.lanes, [&](const std::vector<symbolic::Int>& indices) {
-      constexpr std::size_t kMost = 1 << 12;
-      if (warps.size() < kMost) warps.push_back(indices);
+      constexpr std::int64_t kMost = 1 << 17;
+      dropped = dropped || (kept > 0 && kept + std::ssize(indices) > kMost);
+      if (dropped) return;
+      kept += std::ssize(indices);
+      warps.push_back(indices);
+      negative =
+          negative || std::ranges::any_of(indices, [](const auto& i) { return i.sign() < 0; });
     }) && all;
+    all = all && !dropped;
   }
   const auto worst = [&](const Remedy& remedy, std::int64_t limit) {
     std::int64_t most = 0;
     for (const std::vector<symbolic::Int>& warp : warps) {
+      Interrupt::poll();
       std::vector<symbolic::Int> moved;
       for (const symbolic::Int& index : warp) moved.push_back(remedy.of(index));
       most = std::max(most, symbolic::words_in_one_bank(moved, o.bytes, o.banks));
@@ -154,10 +164,11 @@ void find_remedies(const IndexQuestion& o, IndexReport& report) {
   const auto outcome = [&](std::int64_t now) {
     return fmt::format("at most {} words in one bank instead of {}{}", now, before, sample);
   };
-  say("swizzle", with_swizzle == before
-                     ? "none helps"
-                     : fmt::format("Swizzle<{},{},{}> of the index: {}", swizzle.b, swizzle.m,
-                                   swizzle.s, outcome(with_swizzle)));
+  say("swizzle",
+      with_swizzle == before
+          ? std::string("none helps") + (negative ? "; negative indices stay where they are" : "")
+          : fmt::format("Swizzle<{},{},{}> of the index: {}", swizzle.b, swizzle.m, swizzle.s,
+                        outcome(with_swizzle)));
   say("padding", with_padding == before ? "none helps"
                                         : fmt::format("{} element{} after every {}: {}",
                                                       padding.more, padding.more == 1 ? "" : "s",

@@ -382,6 +382,7 @@ Reply bijective(const Map& map, const std::optional<Ranges>& onto) {
     bool fits = !onto || *onto == seen->ranges;
     for (const auto& [lo, hi] : seen->ranges) {
       fits = fits && (onto || lo == 0) && wanted <= *seen->points;
+      if (!fits) break;
       wanted *= static_cast<shapetracker::Wide>(hi) - lo + 1;
     }
     if (fits && wanted == *seen->points)
@@ -560,8 +561,16 @@ std::optional<Linear> linear_in(const Node& condition, const Map::Input& x) {
   const Test test = test_of(condition);
   if (test.kind != Test::Less && test.kind != Test::Equal) return std::nullopt;
   const Node t = test.of;
-  const auto at = [&](const Node& value) { return symbolic::substitute(t, {{x.name, value}}); };
-  const Node b = at(0), a = at(1) - b;
+  const auto at = [&](const Node& value) -> std::optional<Node> {
+    try {
+      return symbolic::substitute(t, {{x.name, value}});
+    } catch (const Error&) {  // divides by 0 there
+      return std::nullopt;
+    }
+  };
+  const auto zero = at(0), one = at(1);
+  if (!zero || !one) return std::nullopt;
+  const Node b = *zero, a = *one - b;
   if (at(x.node) != a * x.node + b) return std::nullopt;
   return Linear{a, b, test.kind == Test::Equal};
 }
@@ -613,6 +622,8 @@ Solved solved(const Map& map) {
       from(symbolic::floor_div(rest, size) + Node(1));
     }
   }
+  if (std::ranges::any_of(s.rest, [](const Node& c) { return c.constant() == 0; }))
+    throw ShapeError("solve: there is no solution");
   if (s.least && s.largest) {
     const Node some = symbolic::le(*s.least, *s.largest);
     if (some.constant() == 0) throw ShapeError("solve: there is no solution");

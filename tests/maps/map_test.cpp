@@ -276,6 +276,12 @@ TEST(Map, PointsDecideWhereOtherResultsAreBeyond64Bits) {
   EXPECT_EQ(apart(of(huge + " + j"), of("i + j")).verdict, Verdict::No);
   EXPECT_EQ(surjective(of(huge), Ranges{{0, 1}}).verdict, Verdict::Yes);
   EXPECT_EQ(surjective(of(huge), Ranges{{0, 2}}).verdict, Verdict::No);
+  // The box around three wide results has more points than 128 bits count.
+  const std::string far = " * " + std::to_string(std::int64_t{1} << 57);
+  const Map wide =
+      expression("affine_map<(i, j) -> (i" + far + ", j" + far + ", i" + far + ", j" + far + ")>",
+                 {{"i", range(0, 31)}, {"j", range(0, 31)}}, {}, {}, "mlir");
+  EXPECT_THROW(bijective(wide), Error);
 }
 
 TEST(Solve, TheEndsAreTheSmallestAndLargestSolution) {
@@ -311,6 +317,16 @@ TEST(Solve, TheEndsAreTheSmallestAndLargestSolution) {
   EXPECT_FALSE(three.exact);
   EXPECT_THROW(solved(expression("x < 0", {{"x", range(0, 9)}})), ShapeError);
   EXPECT_THROW(solved(expression("x < y", {{"x", range(0, 9)}, {"y", range(0, 9)}})), ShapeError);
+  // Conditions that divide by 0 for some x are no linear ones; one that never holds has no
+  // solution.
+  for (const std::string text : {"n//x < 3", "n%x == 0", "n//(x - 1) == 2"}) {
+    const Solved left =
+        solved(expression(text, {{"x", range(2, 10)}, {"n", range(0, 100)}}, {}, {"n"}));
+    EXPECT_TRUE(!left.exact && left.rest.size() == 1) << text;
+  }
+  EXPECT_THROW(
+      solved(expression("x*2 == n*2 + 1", {{"x", range(0, 40)}, {"n", range(0, 5)}}, {}, {"n"})),
+      ShapeError);
 }
 
 // The words in one bank, counted for a remedy as it is written.
@@ -335,6 +351,11 @@ TEST(CheckIndex, TheRemedyOfBankConflictsIsOne) {
   EXPECT_EQ(banks.size(), 32U);
   EXPECT_EQ(padded.size(), 32U);
   EXPECT_NE(asked("t", R"({"t":[0,31]})").find("none is needed"), std::string::npos);
+  // Not all of 6,000 warps are kept: the worst ones come last.
+  const std::string late = asked("where(k < 5000, t, t*32)", R"({"t":[0,31],"k":[0,5999]})");
+  EXPECT_NE(late.find("in a sample of points"), late.npos) << late;
+  const std::string below = asked("t*32 - 1000", R"({"t":[0,31]})");
+  EXPECT_NE(below.find("negative indices stay where they are"), below.npos) << below;
 }
 
 }  // namespace
