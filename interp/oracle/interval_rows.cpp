@@ -621,7 +621,12 @@ void run(const RowRules& rules, std::span<const LegalBlock* const> operands, Leg
 }
 
 #if defined(__x86_64__)
-// The same, by longer vectors.
+// The same, by longer vectors. Clang has no preferred width in the attribute.
+#if defined(__clang__)
+#define TOUCHSTONE_LONGEST "avx512f,avx512dq,avx512vl,avx512bw"
+#else
+#define TOUCHSTONE_LONGEST "avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512"
+#endif
 template <class T>
 [[gnu::flatten, gnu::target("avx2")]] void run_long(const RowRules& rules,
                                                     std::span<const LegalBlock* const> operands,
@@ -629,9 +634,9 @@ template <class T>
   run<T>(rules, operands, out, done);
 }
 template <class T>
-[[gnu::flatten, gnu::target("avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512")]] void
-run_longest(const RowRules& rules, std::span<const LegalBlock* const> operands, LegalBlock& out,
-            std::uint8_t* done) {
+[[gnu::flatten, gnu::target(TOUCHSTONE_LONGEST)]] void run_longest(
+    const RowRules& rules, std::span<const LegalBlock* const> operands, LegalBlock& out,
+    std::uint8_t* done) {
   run<T>(rules, operands, out, done);
 }
 #endif
