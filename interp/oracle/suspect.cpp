@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <numbers>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -20,6 +21,9 @@ namespace {
 using namespace interp;
 
 constexpr std::int64_t kMostElements = 1024;
+// Minimal number of elements, or of rows that share no sum, for tests of other faults than missing
+// terms.
+constexpr std::int64_t kLeastOfOthers = 256;
 constexpr double kNearShare = 0.75;       // share of the errors that a fault must explain
 constexpr double kLargestBias = 4.0 / 3;  // of the rare orders with larger partial sums
 constexpr int kInnerDigits = 14;     // errors that are looked at inside kernels of several sums
@@ -64,7 +68,7 @@ class Tests {
     out.elements = static_cast<std::int64_t>(kept_.size());
   }
 
-  bool enough() const { return std::ssize(kept_) >= kLeastSuspects; }
+  bool enough(std::int64_t least) const { return std::ssize(kept_) >= least; }
   bool has_facts() const { return !u_.facts.empty(); }
 
   // True if half of the elements have errors large enough for operands rounded to `digits`,
@@ -130,12 +134,14 @@ class Tests {
       if (signed_size < 0) size = -size;
       for (double& p : projected) p *= size / squares;
       const std::size_t first = of_row[0];
+      const double parts = of_row.size() == 1 ? 64 : 4096;
       all.push_back({projected[0],
                      size,
                      {projected[2], projected[3], projected[1]},
                      std::abs(size) > 1e-13,
-                     // Rows that are copies of each other count once.
-                     {coarse(u.before_cast[first], 4096), coarse(size, 4096)},
+                     // Rows that are copies of each other count once, as do sums of nearly the
+                     // same terms.
+                     {coarse(u.before_cast[first], parts), coarse(size, parts)},
                      left});
     }
     agree("terms", std::move(explanation), all);
@@ -411,22 +417,37 @@ void test_results(const Unrounded& u, DType output, const Arithmetic& a, Tests& 
   if (digits > 24) tests.fixed("result", "float32 result", rounded_results<float>(u));
 }
 
-// The row of each element: those that share a sum have the same. Of several sums the one with the
-// fewest results counts.
-std::vector<std::int64_t> rows_of(const KernelProgram& program,
-                                  std::span<const std::int64_t> elements) {
-  const ProgramNode* shared = nullptr;
-  for (const ProgramNode& node : program.regions[0].nodes)
-    if (node.op == Op::ReduceSum && is_float(node.dtype) && node.repeats &&
-        (shared == nullptr || node.distinct < shared->distinct))
-      shared = &node;
+// The row of each element: those that share a sum of `length` terms (0: of any) have the same.
+// nullopt if the elements share sums within other sums, or sums whose rows cross: then not even
+// rows are independent.
+std::optional<std::vector<std::int64_t>> rows_of(const KernelProgram& program,
+                                                 std::span<const std::int64_t> elements,
+                                                 std::int64_t length) {
+  const auto shared = [&](const ProgramNode& node) {
+    return node.op == Op::ReduceSum && is_float(node.dtype) && node.repeats &&
+           (length == 0 || node.terms == length);
+  };
+  for (std::size_t r = 1; r < program.regions.size(); ++r)
+    if (std::ranges::any_of(program.regions[r].nodes, shared)) return std::nullopt;
   std::vector<std::int64_t> rows(elements.begin(), elements.end());
   std::vector<AddressRun> run;
-  for (std::int64_t& row : rows)
-    if (shared != nullptr) {
-      shared->results.runs(row, 1, run);
-      row = run[0].base;
+  for (const ProgramNode& node : program.regions[0].nodes) {
+    if (!shared(node)) continue;
+    // Of nested rows the coarser ones count.
+    std::map<std::int64_t, std::int64_t> coarser, finer;
+    std::vector<std::int64_t> own;
+    bool refines = true, refined = true;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      node.results.runs(elements[i], 1, run);
+      own.push_back(run[0].base);
+      refines = refines && coarser.try_emplace(rows[i], own[i]).first->second == own[i];
+      refined = refined && finer.try_emplace(own[i], rows[i]).first->second == rows[i];
     }
+    if (refines)
+      rows = std::move(own);
+    else if (!refined)
+      return std::nullopt;
+  }
   return rows;
 }
 
@@ -460,7 +481,7 @@ bool may_miss_terms(const Unrounded& u, std::span<const Hypothesis> hypotheses) 
   double least = HUGE_VAL;
   for (std::size_t h = 1; h < hypotheses.size(); ++h)
     if (hypotheses[h].kind == Hypothesis::Kind::Missing)
-      least = std::min(least, sum_of(u.errors[h]));
+      if (const double sum = sum_of(u.errors[h]); sum > 0) least = std::min(least, sum);
   return sum_of(u.candidate) > kSmall * least;
 }
 
@@ -544,7 +565,6 @@ std::vector<std::vector<Hypothesis>> inner_faults(const Arithmetic& a, const Ker
 }
 
 void test_fitted(const Unrounded& u, std::span<const std::int64_t> shape, Tests& tests) {
-  tests.largest();
   tests.fitted("scale", u.exact,
                [](double size) { return fmt::format("scaled by {:.6g}", 1 + size); });
   tests.fitted("shift", std::vector<double>(u.exact.size(), 1),
@@ -584,12 +604,19 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
   std::vector<std::int64_t> shape;
   for (const sint& s : kernel->shape()) shape.push_back(s.as_int());
   Tests tests(u, shape, a.rounding.unit, output.dtype(), out);
-  if (!tests.enough()) return none(fmt::format("fewer than {} distinct elements", kLeastSuspects));
-  test_results(u, output.dtype(), a, tests);
+  if (!tests.enough(kLeastSuspects))
+    return none(fmt::format("fewer than {} distinct elements", kLeastSuspects));
+  const bool many = tests.enough(kLeastOfOthers);
+  if (many) test_results(u, output.dtype(), a, tests);
   const auto test_missing = [&](const Unrounded& under, std::span<const Hypothesis> missing) {
-    const std::vector<std::int64_t> rows = rows_of(kept, under.elements);
-    for (std::size_t h = 1; h < missing.size(); ++h)
-      if (missing[h].kind == Kind::Missing) tests.missing(missing[h].str(), under, h, rows);
+    std::map<std::int64_t, std::optional<std::vector<std::int64_t>>> rows;  // by length
+    for (std::size_t h = 1; h < missing.size(); ++h) {
+      if (missing[h].kind != Kind::Missing) continue;
+      const std::int64_t length = missing[h].missing.of_length;
+      auto [of_length, fresh] = rows.try_emplace(length);
+      if (fresh) of_length->second = rows_of(kept, under.elements, length);
+      if (of_length->second) tests.missing(missing[h].str(), under, h, *of_length->second);
+    }
   };
   test_missing(u, hypotheses);
   if (may_miss_terms(u, hypotheses)) {
@@ -604,8 +631,11 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
                    batch);
     }
   }
-  if (tests.has_facts()) test_fitted(u, shape, tests);
-  if (tests.miss_terms()) {
+  if (many && tests.has_facts()) tests.largest();
+  const auto rows = many && tests.has_facts() ? rows_of(kept, u.elements, 0) : std::nullopt;
+  if (rows && std::ssize(std::set(rows->begin(), rows->end())) >= kLeastOfOthers)
+    test_fitted(u, shape, tests);
+  if (tests.miss_terms() || !many) {
     tests.conclude();
     return out;
   }

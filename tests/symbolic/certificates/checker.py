@@ -48,7 +48,7 @@ class Flaw(Exception):
 def read_rules(text):
     """{name: (lhs, rhs, condition or None)} of a page written by `touchstone prove --docs`."""
     found = {}
-    for line in text.split("```")[1].strip().splitlines():
+    for line in filter(None, "".join(text.split("```")[1::2]).splitlines()):
         name, law = re.fullmatch(r"(\S+) +(.*)", line).groups()
         sides, _, when = law.partition(" ; ")
         lhs, rhs = sides.split(" -> ")
