@@ -170,7 +170,8 @@ def test_trees_of_trackers_are_the_same_under_truncating_division(rng):
 
 
 @pytest.mark.parametrize("text", ["(f - a)//4", "(f - a)%4", "(b - a)//(f + 1)", "(b*3 - a*2)%(f + 2)", "a//-3", "(f - a)//-4",
-                                  "(a*-5)//7%3", "(a - b)//(-1 - f)"])
+                                  "(a*-5)//7%3", "(a - b)//(-1 - f)", "((a*-1)%3)*-1", "(a//3)*3 - a", "(7 - (a*-1)%5)//7",
+                                  "-((f - a)%4) + b", "-((b - a)%(f + 1))", "(a//(f + 2))*(f + 2) - a"])
 def test_expressions_are_the_same_under_truncating_division(text):
     tree = eval(text, {"a": A, "b": B, "f": F})
     for a, b, f in itertools.product(range(11), range(11), range(4)):
@@ -251,7 +252,11 @@ def test_bound_variables_take_part_in_movement():
     same = ShapeTracker.from_shape((3, 4)).permute((1, 0)).reshape((4, i))
     assert same.shape == (4, i) and same.views[0].strides == (1, 4)
     for wrong, error in ((lambda: square.reshape((10, i)), ValueError), (lambda: square.reshape((10, j + 0 * i + 1)), AssertionError),
-                         (lambda: ShapeTracker.from_shape((3, 4)).permute((1, 0)).reshape((i, 4)), ValueError)):
+                         (lambda: ShapeTracker.from_shape((3, 4)).permute((1, 0)).reshape((i, 4)), ValueError),
+                         (lambda: ShapeTracker.from_shape((10, 3)).shrink(((i + 9, i + 11), (0, 3))), AssertionError),
+                         (lambda: ShapeTracker.from_shape((2, 3)).shrink(((0, i), (0, 3))), AssertionError),
+                         (lambda: View.create((4, i)).shrink(((0, 4), (k, i + 1))), AssertionError),
+                         (lambda: View.create((4, i)).shrink(((0, 4), (k, k - 1))), AssertionError)):
         with pytest.raises(error):
             wrong()
 
@@ -393,6 +398,8 @@ def test_costs_and_counters():
     assert ops.GlobalCounters.global_ops == 102 and 0 < ops.GlobalCounters.time_sum_s
     ops.GlobalCounters.reset()
     assert ops.GlobalCounters.global_ops == 0
+    with pytest.raises(AttributeError, match="foo.*kernel_count"):
+        ops.GlobalCounters.foo = 3
     total = ops.LazyOp(ops.ReduceOps.SUM, (ops.LazyOp(ops.BinaryOps.MUL, (x, x)),), (0,))
     cost = ops.get_lazyop_info(total)  # a root that stores nothing
     assert (cost.flops, cost.mem, cost.shape, cost.dtype) == (8, {1: 16}, (1,), "float32")

@@ -260,6 +260,8 @@ def _stored(ast):
 class _Counters(type):
     def __setattr__(cls, name, value):
         """Counting goes on from the value that is set."""
+        if name not in _COUNTERS:
+            raise AttributeError(f"GlobalCounters has no {name!r}; its counters are {', '.join(_COUNTERS)}")
         _offsets[name] = value - _tensor.counters()[_COUNTERS[name]]
 
 

@@ -424,9 +424,10 @@ def _largest(n):
 
 
 def _divided(kind, a, b):
-    """a // b or a % b with a dividend that is never negative: multiples of the divisor are added, and taken off again."""
-    if kind is DivNode and _largest(b.max) < 0:
-        a, b = _scaled(a, -1), _scaled(b, -1)
+    """a // b or a % b with a dividend and a divisor that are never negative: multiples of the divisor are added, and taken off again."""
+    if _largest(b.max) < 0:  # a // b is (-a) // (-b), and a % b is -((-a) % (-b))
+        turned = _divided(kind, _scaled(a, -1), _scaled(b, -1))
+        return turned if kind is DivNode else _scaled(turned, -1)
     turns = 0
     if a.min < 0 < b.min:
         turns = -(a.min // b.min)

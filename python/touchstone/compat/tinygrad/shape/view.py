@@ -70,7 +70,7 @@ def _merge_dims(shape, strides, mask=None):
 
 def _value(n):
     """The number that an entry of a shape is: itself, or at the values of its bound variables; None if some have none."""
-    if isinstance(n, int):
+    if not isinstance(n, Node):
         return n
     if any(v.val is None for v in n.vars()):
         return None
@@ -99,8 +99,8 @@ class _Moves:
     def shrink(self, arg):
         shape = self.shape
         assert len(arg) == len(shape), f"invalid shrink {arg} of {shape}"
-        for n, (b, e) in zip(shape, arg):
-            assert not all(isinstance(x, int) for x in (n, b, e)) or 0 <= b <= e <= n, f"invalid shrink {arg} of {shape}"
+        for n, b, e in ((_value(n), _value(b), _value(e)) for n, (b, e) in zip(shape, arg)):
+            assert None in (n, b, e) or 0 <= b <= e <= n, f"invalid shrink {arg} of {shape}"
         try:
             return self._of(self._moving.shrink(_pairs_in(arg)), _flat(arg))
         except _Error:  # the bounds may leave the axis, by their ranges alone
