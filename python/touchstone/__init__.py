@@ -17,8 +17,10 @@ from ._core import (AstError, BufferError, DTypeError, Error, IndexError, Interr
 _MODULES = {"symbolic", "view", "maps", "kernel", "judge", "testing", "adapters", "compat", "nn", "optim", "tensor", "onnx", "jax"}
 _OF_TENSOR = {"Tensor", "jit", "no_grad", "devices", "manual_seed"}
 
-__all__ = sorted({"AstError", "BufferError", "DTypeError", "Error", "IndexError", "Interrupted", "OverflowError", "ParseError",
-                  "ShapeError", "SystemError"} | _MODULES | _OF_TENSOR)
+_LIKE_PYTHON_S = {"BufferError", "IndexError", "OverflowError", "SystemError"}
+
+# `from touchstone import *` leaves Python's own errors what they are.
+__all__ = sorted({"AstError", "DTypeError", "Error", "Interrupted", "ParseError", "ShapeError"} | _MODULES | _OF_TENSOR)
 
 
 def __getattr__(name):  # lazy: importing the package loads only the modules used
@@ -30,4 +32,4 @@ def __getattr__(name):  # lazy: importing the package loads only the modules use
 
 
 def __dir__():
-    return __all__
+    return sorted({*__all__, *_LIKE_PYTHON_S})

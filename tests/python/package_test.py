@@ -1,5 +1,6 @@
 """Doctests, stubs, pages, notebooks, and the cost of importing."""
 import ast
+import builtins
 import doctest
 import importlib
 import os
@@ -155,7 +156,10 @@ def test_errors_have_python_s_bases():
         assert issubclass(error, touchstone.Error) and issubclass(error, base) and error.__doc__
     with pytest.raises(AttributeError):
         touchstone.nonesuch
-    assert set(touchstone.__all__) <= set(dir(touchstone))
+    assert set(touchstone.__all__) <= set(dir(touchstone)) and "IndexError" in dir(touchstone)
+    names = {}
+    exec("from touchstone import *", names)  # Python's own errors stay what they are
+    assert "ShapeError" in names and not {n for n in names if hasattr(builtins, n)} - {"__builtins__", "__name__", "__doc__"}
 
 
 def test_version():
