@@ -183,7 +183,9 @@ Tensor Generator::multinomial(const Tensor& weights, std::int64_t count, Replace
   const Tensor ends = wide.cumsum(-1).contiguous();
   const Tensor at =
       uniform(shape, 0, 1, {DType::Float64, device}) * ends.narrow(-1, wide.size(-1) - 1, 1);
-  return (at.unsqueeze(-1) >= ends.unsqueeze(-2)).cast(DType::Int32).sum({-1});
+  const Tensor passed = (at.unsqueeze(-1) >= ends.unsqueeze(-2)).cast(DType::Int32).sum({-1});
+  // A total of 0, below 0 or infinite would pass all of the ends.
+  return minimum(passed, weights.size(-1) - 1);
 }
 
 std::vector<std::int64_t> Generator::permutation(std::int64_t n) {

@@ -22,10 +22,12 @@ DType set_default_dtype(DType dtype) {
 }
 
 bool gradients_are_noted() { return notes_gradients; }
+void set_gradients_noted(bool wanted) { notes_gradients = wanted; }
 NoGrad::NoGrad() : before_(std::exchange(notes_gradients, false)) {}
 NoGrad::~NoGrad() { notes_gradients = before_; }
 
 bool is_training() { return trains; }
+void set_training(bool wanted) { trains = wanted; }
 TrainingScope::TrainingScope(bool wanted) : before_(std::exchange(trains, wanted)) {}
 TrainingScope::~TrainingScope() { trains = before_; }
 

@@ -13,6 +13,8 @@ DType set_default_dtype(DType dtype);
 
 /// True if this thread records history for gradients.
 bool gradients_are_noted();
+/// Sets it until it is set anew, or a scope that is open now ends and restores what it found.
+void set_gradients_noted(bool wanted);
 /// Disables recording for its lifetime: results have no history, as if every operand were detached.
 /// Scopes nest.
 class NoGrad {
@@ -28,6 +30,8 @@ class NoGrad {
 
 /// True if layers that are given no mode train; false outside any TrainingScope.
 bool is_training();
+/// As set_gradients_noted.
+void set_training(bool wanted);
 /// Sets is_training() for its lifetime: TrainingScope training; or TrainingScope evaluation(false);
 class TrainingScope {
  public:

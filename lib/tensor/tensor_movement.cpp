@@ -15,7 +15,10 @@ struct Walk {
 
 Walk walk_of(const Slice& slice, std::int64_t size) {
   if (slice.step == 0) throw ShapeError("slice: the step is 0; use a positive or negative step");
-  const bool down = slice.step < 0;
+  // A step past the axis takes one element, whatever its length.
+  const std::int64_t most = std::max<std::int64_t>(size, 1);
+  const std::int64_t step = std::clamp(slice.step, -most, most);
+  const bool down = step < 0;
   // As Python's slice.indices: clip positions out of range.
   const std::int64_t lowest = down ? -1 : 0, highest = down ? size - 1 : size;
   const auto place = [&](std::int64_t at) {
@@ -23,8 +26,8 @@ Walk walk_of(const Slice& slice, std::int64_t size) {
   };
   const std::int64_t first = slice.begin ? place(*slice.begin) : down ? highest : lowest;
   const std::int64_t last = slice.end ? place(*slice.end) : down ? lowest : highest;
-  if (down) return {last + 1, std::max(first, last) + 1, -slice.step, true};
-  return {first, std::max(first, last), slice.step, false};
+  if (down) return {last + 1, std::max(first, last) + 1, -step, true};
+  return {first, std::max(first, last), step, false};
 }
 
 bool is_identity(const std::vector<int>& order) {

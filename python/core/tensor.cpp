@@ -1,5 +1,7 @@
 #include "touchstone/tensor/tensor.h"
 
+#include <limits>
+
 #include "arrays.h"
 #include "kernel.h"
 #include "tensors.h"
@@ -46,6 +48,24 @@ void collect(py::handle value, std::size_t depth, Nested& to) {
 }
 
 using Real = std::variant<std::int64_t, double>;
+
+// A number, or a tensor of one.
+Real real_of(const Arg& arg) {
+  return std::visit(
+      []<class T>(const T& value) -> Real {
+        if constexpr (std::is_same_v<T, Tensor>) {
+          if (is_float(value.dtype())) return value.cast(DType::Float64).template item<double>();
+          return value.cast(DType::Int64).template item<std::int64_t>();
+        } else if constexpr (std::is_same_v<T, bool>) {
+          return std::int64_t{value};
+        } else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::int64_t>) {
+          return value;
+        } else {
+          throw DTypeError("arange: None and numbers from 2^63 on are no ends");
+        }
+      },
+      arg);
+}
 
 Shape shape_of(const std::vector<std::int64_t>& sizes) { return {sizes.begin(), sizes.end()}; }
 
@@ -126,20 +146,41 @@ Elements elements_of(const Tensor& t) {
   return out;
 }
 
+// An integer, or a tensor of one; the end of int64 for one beyond, whose sign `beyond` is.
+std::int64_t whole_of(py::handle number, int& beyond) {
+  const py::object whole =
+      py::isinstance<Tensor>(number)
+          ? number.attr("__int__")()
+          : py::reinterpret_steal<py::object>(PyNumber_Index(number.ptr()));
+  if (!whole) throw py::error_already_set();
+  const long long value = PyLong_AsLongLongAndOverflow(whole.ptr(), &beyond);
+  using Ends = std::numeric_limits<std::int64_t>;
+  return beyond == 0 ? value : beyond > 0 ? Ends::max() : Ends::min();
+}
+
 Slice slice_of(const py::slice& s) {
-  const auto end = [](const py::object& o) -> std::optional<std::int64_t> {
+  const auto end = [&s](const char* name) -> std::optional<std::int64_t> {
+    const py::object o = s.attr(name);
+    int beyond = 0;
     if (o.is_none()) return std::nullopt;
-    return o.cast<std::int64_t>();
+    return whole_of(o, beyond);
   };
-  const py::object step = s.attr("step");
-  return {end(s.attr("start")), end(s.attr("stop")),
-          step.is_none() ? 1 : step.cast<std::int64_t>()};
+  return {end("start"), end("stop"), end("step").value_or(1)};
 }
 
 // An integer, including NumPy's scalars and arrays without axes.
 bool is_position(py::handle part) {
   return PyIndex_Check(part.ptr()) != 0 && PyBool_Check(part.ptr()) == 0 &&
          (!py::hasattr(part, "shape") || py::len(part.attr("shape")) == 0);
+}
+
+std::int64_t position_of(py::handle part) {
+  int beyond = 0;
+  const std::int64_t at = whole_of(part, beyond);
+  if (beyond != 0)
+    throw BadIndex(
+        fmt::format("index: position {} is outside any axis", py::str(part).cast<std::string>()));
+  return at;
 }
 
 template <class F>
@@ -151,58 +192,76 @@ auto indexed(const F& f) {
   }
 }
 
-std::vector<Index> parts_of(const py::object& key) {
-  const py::tuple all = py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
-  std::vector<Index> parts;
-  for (const py::handle part : all) {
+py::tuple tuple_of(const py::object& key) {
+  return py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
+}
+
+// Positions in a list or array; an empty list has integers.
+Tensor positions_of(py::handle part) {
+  Nested nested;
+  if (py::isinstance<py::list>(part) || py::isinstance<py::tuple>(part)) collect(part, 0, nested);
+  const bool empty = !nested.shape.empty() && nested.numbers.empty();
+  return tensor_of(part, empty ? std::optional<std::string>("int64") : std::nullopt, "CPU", false);
+}
+
+// Its tensors may be the last handles, so they are freed under the lock.
+Held<std::vector<Index>> parts_of(const py::object& key) {
+  Held<std::vector<Index>> parts(new std::vector<Index>);
+  for (const py::handle part : tuple_of(key)) {
     if (part.is_none())
-      parts.emplace_back(kNewAxis);
+      parts->emplace_back(kNewAxis);
     else if (part.ptr() == Py_Ellipsis)
-      parts.emplace_back(kEllipsis);
+      parts->emplace_back(kEllipsis);
     else if (py::isinstance<py::slice>(part))
-      parts.emplace_back(slice_of(py::reinterpret_borrow<py::slice>(part)));
+      parts->emplace_back(slice_of(py::reinterpret_borrow<py::slice>(part)));
     else if (py::isinstance<Tensor>(part))
-      parts.emplace_back(part.cast<Tensor>());
+      parts->emplace_back(part.cast<Tensor>());
     else if (is_position(part))
-      parts.emplace_back(part.cast<std::int64_t>());
+      parts->emplace_back(position_of(part));
     else
-      parts.emplace_back(tensor_of(part, std::nullopt, "CPU", false));
+      parts->emplace_back(positions_of(part));
   }
   return parts;
 }
 
-// x[1, :] = values: adds the axes that values lack for integer indices, which here are slices of
-// one element.
-Tensor with_axes(Tensor values, const py::tuple& key, int rank) {
-  for (int i = static_cast<int>(key.size()); i-- > 0;) {
+// The slices of a key without arrays, new axes and ellipses, and which of its parts are integers:
+// slices of one element.
+struct Sliced {
+  std::vector<Slice> slices;
+  std::vector<bool> integers;
+};
+
+// x[1, :] = values: adds the axes that values lack for integers.
+Tensor with_axes(Tensor values, const std::vector<bool>& integers, int rank) {
+  for (int i = static_cast<int>(integers.size()); i-- > 0;) {
     const int behind = rank - 1 - i;
-    if (!py::isinstance<py::slice>(key[static_cast<std::size_t>(i)]) && values.rank() > 0 &&
-        values.rank() >= behind)
+    if (integers[static_cast<std::size_t>(i)] && values.rank() > 0 && values.rank() >= behind)
       values = values.unsqueeze(values.rank() - behind);
   }
   return values;
 }
 
-// The slices of a key without arrays, new axes and ellipses.
-std::optional<std::vector<Slice>> slices_of(const Tensor& x, const py::object& key) {
-  const py::tuple all = py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
-  std::vector<Slice> slices;
-  for (const py::handle part : all) {
-    if (py::isinstance<py::slice>(part)) {
+std::optional<Sliced> slices_of(const Tensor& x, const py::object& key) {
+  Sliced found;
+  std::vector<Slice>& slices = found.slices;
+  for (const py::handle part : tuple_of(key)) {
+    found.integers.push_back(!py::isinstance<py::slice>(part));
+    if (!found.integers.back()) {
       slices.push_back(slice_of(py::reinterpret_borrow<py::slice>(part)));
     } else if (!is_position(part)) {
       return std::nullopt;
     } else {
-      const auto at = part.cast<std::int64_t>();
+      const std::int64_t at = position_of(part);
       const std::size_t axis = slices.size();
       if (axis < x.shape().size() && x.shape()[axis].is_int() &&
           (at < -x.shape()[axis].as_int() || at >= x.shape()[axis].as_int()))
         throw BadIndex(fmt::format("index: position {} is outside axis {} of shape {}", at, axis,
                                    str(x.shape())));
-      slices.push_back({at, at == -1 ? std::nullopt : std::optional(at + 1), 1});
+      const bool last = at == -1 || at == std::numeric_limits<std::int64_t>::max();
+      slices.push_back({at, last ? std::nullopt : std::optional(at + 1), 1});
     }
   }
-  return slices;
+  return found;
 }
 
 void bind_creation(py::module_& m, TensorClass& t) {
@@ -250,9 +309,11 @@ void bind_creation(py::module_& m, TensorClass& t) {
   filled("randn", &randn);
   t.def_static(
        "arange",
-       [](const Real& begin, const std::optional<Real>& end, const Real& step,
+       [](const Arg& begin, const Arg& end, const Arg& step,
           const std::optional<std::string>& dtype, const std::string& device) {
-         const Real zero = std::int64_t{0}, first = end ? begin : zero, last = end ? *end : begin;
+         const bool both = !std::holds_alternative<std::monostate>(end);
+         const Real first = both ? real_of(begin) : std::int64_t{0},
+                    last = real_of(both ? end : begin);
          return std::visit(
              [&]<class A, class B, class C>(A from, B to, C by) {
                TensorOptions o = options_of(dtype, device);
@@ -261,7 +322,7 @@ void bind_creation(py::module_& m, TensorClass& t) {
                  if (!dtype) o.dtype = DType::Int32;
                return Tensor::arange(from, to, by, o);
              },
-             first, last, step);
+             first, last, real_of(step));
        },
        py::arg("begin"), py::arg("end") = py::none(), py::arg("step") = 1,
        py::arg("dtype") = py::none(), py::arg("device") = "CPU", Guard())
@@ -325,7 +386,8 @@ void bind_creation(py::module_& m, TensorClass& t) {
                 weights, count, replacement ? Replacement::Yes : Replacement::No);
           },
           py::arg("num_samples") = 1, py::arg("replacement") = false, Guard(),
-          "Int32 positions along the last axis, by weight.");
+          "Int32 positions along the last axis, by weight; any of them for weights below 0 and for "
+          "totals that are not positive and finite.");
   using Initial = Tensor (Generator::*)(const Shape&, const TensorOptions&);
   const std::pair<const char*, Initial> initial[] = {
       {"glorot_uniform", &Generator::glorot_uniform},
@@ -395,23 +457,26 @@ void bind_values(TensorClass& t) {
       .def(
           "__getitem__",
           [](const Tensor& x, const py::object& key) {
-            const std::vector<Index> parts = parts_of(key);
+            const Held<std::vector<Index>> parts = parts_of(key);
             const Working working;
-            return indexed([&] { return index(x, parts); });
+            return indexed([&] { return index(x, *parts); });
           },
           py::arg("key"))
       .def(
           "__setitem__",
           [](Tensor& x, const py::object& key, const Arg& value) {
-            const std::optional<std::vector<Slice>> slices = slices_of(x, key);
-            const std::vector<Index> parts = slices ? std::vector<Index>() : parts_of(key);
-            const py::tuple all =
-                py::isinstance<py::tuple>(key) ? py::tuple(key) : py::make_tuple(key);
-            const Tensor* const given = std::get_if<Tensor>(&value);
-            const Arg fitted = slices && given ? Arg(with_axes(*given, all, x.rank())) : value;
+            const std::optional<Sliced> sliced = slices_of(x, key);
+            const Held<std::vector<Index>> parts = sliced ? nullptr : parts_of(key);
             const Working working;
-            with_arg(fitted, x.device(), [&](const auto& v) {
-              indexed([&] { slices ? void(x.set(*slices, v)) : set_index(x, parts, v); });
+            with_arg(value, x.dtype(), x.device(), [&]<class T>(const T& v) {
+              indexed([&] {
+                if (!sliced)
+                  set_index(x, *parts, v);
+                else if constexpr (std::is_same_v<T, Tensor>)
+                  x.set(sliced->slices, with_axes(v, sliced->integers, x.rank()));
+                else
+                  x.set(sliced->slices, v);
+              });
               return x;
             });
           },
@@ -491,28 +556,16 @@ struct TrainingMode {
   std::unique_ptr<TrainingScope> scope;
 };
 
-// Tensor.no_grad = True, as tinygrad's programs write, lasts until it is set anew. Per thread.
-template <class Scope>
-std::unique_ptr<Scope>& standing() {
-  thread_local std::unique_ptr<Scope> scope;
-  return scope;
-}
-
 void bind_modes(py::module_& m, TensorClass& t) {
   t.def_property_static(
        "no_grad", [](const py::object&) { return !gradients_are_noted(); },
-       [](const py::object&, bool wanted) {
-         standing<NoGrad>().reset();
-         if (wanted) standing<NoGrad>() = std::make_unique<NoGrad>();
-       },
-       "Whether operations are not recorded for gradients. Per thread.")
+       [](const py::object&, bool wanted) { set_gradients_noted(!wanted); },
+       "Whether operations are not recorded for gradients. Per thread; until it is set anew, or a "
+       "scope around ends.")
       .def_property_static(
           "training", [](const py::object&) { return is_training(); },
-          [](const py::object&, bool wanted) {
-            standing<TrainingScope>().reset();
-            if (wanted) standing<TrainingScope>() = std::make_unique<TrainingScope>();
-          },
-          "Whether layers train. Per thread.");
+          [](const py::object&, bool wanted) { set_training(wanted); },
+          "Whether layers train. Per thread; until it is set anew, or a scope around ends.");
   py::class_<Jit>(
       m, "TensorJit",
       "The first call runs, the second captures its kernels, each later one replays them.")

@@ -81,6 +81,13 @@ void bind_movement(TensorClass& t) {
       .def_property_readonly("T", [](const Tensor& x) { return x.transpose(); });
 }
 
+// The type that a number from 2^63 on takes beside an argument of where().
+DType type_beside(const Arg& other) {
+  if (const auto* t = std::get_if<Tensor>(&other)) return t->dtype();
+  const auto* whole = std::get_if<std::int64_t>(&other);
+  return whole != nullptr && *whole < 0 ? DType::Int64 : DType::UInt64;
+}
+
 void bind_arithmetic(TensorClass& t) {
   using Unary = Tensor (Tensor::*)() const;
   // clang-format off
@@ -124,12 +131,12 @@ void bind_arithmetic(TensorClass& t) {
       .def(
           "clamp", [](const Tensor& x, double low, double high) { return x.clamp(low, high); },
           py::arg("low"), py::arg("high"), Guard());
-#define TOUCHSTONE_OPERATOR(name, expression)                                      \
-  t.def(                                                                           \
-      name,                                                                        \
-      [](const Tensor& x, const Arg& y) {                                          \
-        return with_arg(y, x.device(), [&](const auto& v) { return expression; }); \
-      },                                                                           \
+#define TOUCHSTONE_OPERATOR(name, expression)                                                 \
+  t.def(                                                                                      \
+      name,                                                                                   \
+      [](const Tensor& x, const Arg& y) {                                                     \
+        return with_arg(y, x.dtype(), x.device(), [&](const auto& v) { return expression; }); \
+      },                                                                                      \
       py::is_operator(), Guard())
   TOUCHSTONE_OPERATOR("__add__", x + v);
   TOUCHSTONE_OPERATOR("__radd__", v + x);
@@ -153,12 +160,13 @@ void bind_arithmetic(TensorClass& t) {
   TOUCHSTONE_OPERATOR("minimum", minimum(x, v));
   TOUCHSTONE_OPERATOR("mod", mod(x, v));
 #undef TOUCHSTONE_OPERATOR
-#define TOUCHSTONE_IN_PLACE(name, op)                                                    \
-  t.def(                                                                                 \
-      name,                                                                              \
-      [](Tensor& x, const Arg& y) {                                                      \
-        return with_arg(y, x.device(), [&](const auto& v) -> Tensor { return x op v; }); \
-      },                                                                                 \
+#define TOUCHSTONE_IN_PLACE(name, op)                                     \
+  t.def(                                                                  \
+      name,                                                               \
+      [](Tensor& x, const Arg& y) {                                       \
+        return with_arg(y, x.dtype(), x.device(),                         \
+                        [&](const auto& v) -> Tensor { return x op v; }); \
+      },                                                                  \
       py::is_operator(), Guard())
   TOUCHSTONE_IN_PLACE("__iadd__", +=);
   TOUCHSTONE_IN_PLACE("__isub__", -=);
@@ -172,8 +180,9 @@ void bind_arithmetic(TensorClass& t) {
       .def_static(
           "where",
           [](const Tensor& c, const Arg& a, const Arg& b) {
-            return with_arg(a, c.device(), [&](const auto& x) {
-              return with_arg(b, c.device(), [&](const auto& y) { return Tensor::where(c, x, y); });
+            return with_arg(a, type_beside(b), c.device(), [&](const auto& x) {
+              return with_arg(b, type_beside(a), c.device(),
+                              [&](const auto& y) { return Tensor::where(c, x, y); });
             });
           },
           py::arg("condition"), py::arg("a"), py::arg("b"), Guard());
@@ -237,6 +246,14 @@ bool is_numpy_bool(py::handle source) {
 }
 
 }  // namespace
+
+Tensor large_number(std::uint64_t value, DType met, const std::string& device) {
+  if (met != DType::UInt64 && !is_float(met))
+    throw OverflowError(fmt::format(
+        "{} is past int64, and beside {} no type holds both: cast the tensor to uint64 or a float",
+        value, name(met)));
+  return Tensor::from(std::vector{value}, Shape{}, device).cast(met);
+}
 
 bool load_number(py::handle source, Arg& to) {
   PyObject* const p = source.ptr();

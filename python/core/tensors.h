@@ -31,9 +31,13 @@ using Held = std::unique_ptr<T, FreeTensors>;
 /// A tensor or a Python number; std::uint64_t from 2^63 on.
 using Arg = std::variant<std::monostate, Tensor, bool, std::int64_t, double, std::uint64_t>;
 
-/// f of the tensor or Number; of a uint64 tensor on the device from 2^63 on.
+/// A number from 2^63 on, for with_arg.
+Tensor large_number(std::uint64_t value, DType met, const std::string& device);
+
+/// f of the tensor or Number; from 2^63 on, of a tensor of type `met`, that of the other operand.
+/// Throws OverflowError if this is neither uint64 nor a float.
 template <class F>
-Tensor with_arg(const Arg& arg, const std::string& device, const F& f) {
+Tensor with_arg(const Arg& arg, DType met, const std::string& device, const F& f) {
   return std::visit(
       [&](const auto& value) -> Tensor {
         if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::monostate>)
@@ -41,7 +45,7 @@ Tensor with_arg(const Arg& arg, const std::string& device, const F& f) {
         else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Tensor>)
           return f(value);
         else if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::uint64_t>)
-          return f(Tensor::from(std::vector{value}, Shape{}, device));
+          return f(large_number(value, met, device));
         else
           return f(Number(value));
       },

@@ -14,6 +14,7 @@ Shapes and orders are sequences or arguments of their own, and the names of axes
 [[3.0, 3.0]]
 """
 import functools as _functools
+import operator as _op
 
 from ._core import tensor as _core
 from ._core.tensor import (Tensor, TensorJit, counters, devices, gradients, manual_seed, no_grad, realize, reset_counters,
@@ -69,13 +70,16 @@ Tensor.__bool__ = _bool
 # Other forms of the arguments.
 
 
-def _changed(name, change):
-    """Replaces a method by one whose arguments are changed first."""
+def _changed(name, change, key=None, other=None):
+    """Replaces a method by one whose arguments are changed first; the first may be called `key` or `other`."""
     own = getattr(Tensor, name)
     static = isinstance(vars(Tensor)[name], staticmethod)
 
     @_functools.wraps(own)
     def method(*args, **named):
+        for word in (key, other):
+            if word in named and len(args) == (0 if static else 1):
+                args = (*args, named.pop(word))
         return own(*change(args, named, 0 if static else 1), **named)
     setattr(Tensor, name, staticmethod(method) if static else method)
 
@@ -90,11 +94,16 @@ def _gathered(args, named, first):
     return args
 
 
+def _filled(shape, given, of):
+    """What is given of each axis; None is that of the axis's size."""
+    return [of(shape[i]) if g is None and i < len(shape) else g for i, g in enumerate(given)]
+
+
 def _sizes_kept(args, named, first):
     """The same, of a shape in which None is the size that the tensor has."""
     args = _gathered(args, named, first)
     if len(args) > first and None in args[first]:
-        args = (*args[:first], [n if s is None else s for n, s in zip(args[0].shape, args[first])], *args[first + 1:])
+        args = (*args[:first], _filled(args[0].shape, args[first], lambda n: n), *args[first + 1:])
     return args
 
 
@@ -105,29 +114,33 @@ def _expanded(args, named, first):
 
 
 for _name in ("zeros", "ones", "empty", "rand", "randn", "uniform", "normal", "randint", "glorot_uniform", "kaiming_uniform",
-              "kaiming_normal", "scaled_uniform", "permute", "flip"):
-    _changed(_name, _gathered)
-_changed("reshape", _sizes_kept)
-_changed("expand", _expanded)
+              "kaiming_normal", "scaled_uniform"):
+    _changed(_name, _gathered, "shape")
+_changed("permute", _gathered, "order")
+_changed("flip", _gathered, "axes", "axis")
+_changed("reshape", _sizes_kept, "shape")
+_changed("expand", _expanded, "shape")
 
 
 def _axes_kept(pair):
     """Pairs of each axis; None leaves an axis as it is."""
     def change(args, named, first):
         if len(args) > 1 and None in args[1]:
-            args = (args[0], [pair(n) if p is None else p for n, p in zip(args[0].shape, args[1])], *args[2:])
+            args = (args[0], _filled(args[0].shape, args[1], pair), *args[2:])
         return args
     return change
 
 
-_changed("shrink", _axes_kept(lambda n: (0, n)))
-_changed("pad", _axes_kept(lambda n: (0, 0)))
+_changed("shrink", _axes_kept(lambda n: (0, n)), "keep", "arg")
+_changed("pad", _axes_kept(lambda n: (0, 0)), "padding", "arg")
 
 
 def _renamed(**names):
     def change(args, named, first):
         for other, own in names.items():
             if other in named:
+                if own in named:
+                    raise TypeError(f"{own} is given twice, once as {other}")
                 named[own] = named.pop(other)
         return args
     return change
@@ -150,10 +163,20 @@ class _OnBoth:
         return self.function if tensor is None else _functools.partial(self.method, tensor)
 
 
-_cat, _stack, _where, _einsum = Tensor.cat, Tensor.stack, Tensor.where, Tensor.einsum
-Tensor.cat = _OnBoth(lambda parts, axis=0, dim=None: _cat(parts, axis if dim is None else dim),
-                     lambda self, *others, dim=0: _cat([self, *others], dim))
-Tensor.stack = staticmethod(lambda parts, axis=0, dim=None: _stack(parts, axis if dim is None else dim))
+_where, _einsum = Tensor.where, Tensor.einsum
+
+
+def _joined(join):
+    """join([a, b], 1), join(a, b, axis=1) and, of a tensor, a.join(b, dim=1)."""
+    def of_list(parts, axis=0, *, dim=None):
+        return join(parts, _op.index(axis if dim is None else dim))
+
+    def function(*given, **named):
+        return of_list(*((given,) if given and isinstance(given[0], Tensor) else given), **named)
+    return _OnBoth(function, function)
+
+
+Tensor.cat, Tensor.stack = _joined(Tensor.cat), _joined(Tensor.stack)
 Tensor.where = _OnBoth(_where, _where)
 Tensor.einsum = staticmethod(lambda notation, *operands: _einsum(
     notation, operands[0] if len(operands) == 1 and isinstance(operands[0], (tuple, list)) else operands))
@@ -173,11 +196,29 @@ def _operator(name, reversed_name):
     return method
 
 
+def _in_place(name):
+    def method(self, x):
+        result = getattr(self, name)(x)
+        if result is NotImplemented:
+            return result
+        self.assign(result)
+        return self
+    return method
+
+
 for _name, _dunder in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("div", "truediv"), ("pow", "pow"), ("xor", "xor")):
     setattr(Tensor, _name, _operator(f"__{_dunder}__", f"__r{_dunder}__"))
 for _dunder in ("pow", "xor", "matmul"):
-    setattr(Tensor, f"__i{_dunder}__",
-            lambda self, x, _of=f"__{_dunder}__": (self.assign(getattr(self, _of)(x)), self)[1])
+    setattr(Tensor, f"__i{_dunder}__", _in_place(f"__{_dunder}__"))
+
+
+_maximum, _minimum = (_operator(name, name) for name in ("maximum", "minimum"))
+
+
+def _clip(self, min_=None, max_=None):
+    """Between two numbers or tensors, of the type that maximum and minimum have; None leaves a side open."""
+    x = self if min_ is None else _maximum(self, min_)
+    return x if max_ is None else _minimum(x, max_)
 
 
 def _full_like(self, value, dtype=None, device=None):
@@ -249,7 +290,7 @@ Tensor.full_like = _full_like
 Tensor.slice = _slice
 Tensor.dot = lambda self, w: self.matmul(w)
 Tensor.neg = lambda self: -self
-Tensor.clip = lambda self, min_, max_: self.clamp(min_, max_)
+Tensor.clip = _clip
 Tensor.swish = Tensor.silu
 Tensor.leakyrelu = lambda self, neg_slope=0.01: self.leaky_relu(neg_slope)
 Tensor.contiguous_backward = lambda self: self

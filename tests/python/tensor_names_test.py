@@ -1,5 +1,6 @@
 """tinygrad 0.8's methods of Tensor, beside NumPy's arithmetic."""
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -72,9 +73,89 @@ def test_integers_past_int64():
     assert (Tensor([5], dtype="uint64") + big).tolist() == [big + 5] and (big - Tensor([5], dtype="uint64")).tolist() == [big - 5]
     assert Tensor.full([2], big, dtype="uint64").tolist() == [big, big] and Tensor([big], dtype="float64").tolist() == [float(big)]
     assert (Tensor([0.5], dtype="float64") * 2**63).tolist() == [float(2**62)] and (Tensor([big]) == big).tolist() == [True]
-    for wrong in (lambda: Tensor(2**64), lambda: Tensor([2**63, -1]), lambda: Tensor(-2**63 - 1)):
+    assert (Tensor([0.5]) * 2**63).dtype == "float32" and Tensor([0.5]).maximum(2**63).tolist() == [2.0**63]
+    assert Tensor.where(Tensor([True, False]), big, Tensor([1, 2], dtype="uint64")).tolist() == [big, 2]
+    assert Tensor.where(Tensor([True, False]), 7, big).tolist() == [7, big]
+    floats, wholes = Tensor([1.0, 2.0]), Tensor([1, 2], dtype="uint64")
+    floats[0], wholes[1] = 2**63, big
+    assert floats.tolist() == [2.0**63, 2] and wholes.tolist() == [1, big]
+    t, narrow = Tensor([5]), Tensor([5], dtype="uint8")
+    for wrong in (lambda: Tensor(2**64), lambda: Tensor([2**63, -1]), lambda: Tensor(-2**63 - 1), lambda: Tensor([2**62]) == 2**63,
+                  lambda: Tensor([70000]) < 2**63, lambda: t.maximum(2**63), lambda: t * 2**63, lambda: big - t, lambda: t ^ big,
+                  lambda: Tensor.where(Tensor([True]), 2**63, Tensor([-1])), lambda: Tensor.where(Tensor([True]), -1, 2**63),
+                  lambda: narrow + big, lambda: t.__iadd__(big), lambda: t.__setitem__(0, big)):
         with pytest.raises(OverflowError):
             wrong()
+    assert t.tolist() == [5]
+
+
+def test_positions_of_any_length_and_of_none():
+    x = np.arange(12).reshape(4, 3)
+    t, far = Tensor(x), 2**70
+    for key in (slice(None, far), slice(-far, None), slice(far, None), slice(None, -far, -1), slice(None, None, far),
+                slice(None, None, -2**63), slice(None, None, -far), slice(1, None, 2**63 - 1), slice(None, None, 5), [], ([], 1),
+                (slice(None), []), [[]], (slice(None, far), slice(None, None, -far))):
+        y, written = x.copy(), Tensor(x)
+        assert t[key].shape == x[key].shape and (t[key].numpy() == x[key]).all(), key
+        y[key], written[key] = 7, 7
+        assert (written.numpy() == y).all(), key
+    for key in (far, -far, (0, far), 2**63 - 1, -2**63, (0, 0, 2**63 - 1)):
+        for use in (lambda: t[key].numpy(), lambda: t.__setitem__(key, 1)):
+            with pytest.raises(IndexError):
+                use()
+
+
+def test_arange_of_other_numbers():
+    for ends in ((np.float32(2.5),), (0, 1, np.float32(0.3)), (np.float16(0.5), 3), (np.array(2.5),)):
+        assert near(Tensor.arange(*ends), np.arange(*ends)) and Tensor.arange(*ends).dtype == "float32"
+    for three in (3, np.int8(3), np.array(3), Tensor([3])):
+        assert Tensor.arange(three).tolist() == [0, 1, 2] and Tensor.arange(three).dtype == "int32"
+    assert Tensor.arange(Tensor([2.5])).tolist() == [0, 1, 2] and Tensor.arange(1, end=3, step=1).tolist() == [1, 2]
+    for wrong in (None, "3", 2**63, 1j):
+        with pytest.raises(TypeError):
+            Tensor.arange(wrong)
+
+
+def test_parts_that_are_arguments_of_their_own():
+    a, b, c = Tensor([[1, 2], [3, 4]]), Tensor([[0, 5]]), Tensor([[6], [7]])
+    down, beside = [[1, 2], [3, 4], [0, 5]], [[1, 2, 6], [3, 4, 7]]
+    for got in (Tensor.cat(a, b), Tensor.cat(*[a, b]), Tensor.cat([a, b]), Tensor.cat((a, b), 0), Tensor.cat(parts=[a, b]), a.cat(b)):
+        assert got.tolist() == down
+    for got in (Tensor.cat(a, c, dim=1), Tensor.cat(a, c, axis=1), Tensor.cat([a, c], 1), Tensor.cat([a, c], dim=1), a.cat(c, dim=-1)):
+        assert got.tolist() == beside
+    assert Tensor.cat(Tensor([1]), Tensor([2]), Tensor([3])).tolist() == [1, 2, 3] and Tensor.cat(a).tolist() == a.tolist()
+    assert Tensor.stack(a, a).shape == (2, 2, 2) and Tensor.stack([c, c], 1).shape == (2, 2, 1) == a.stack(a, dim=1)[:, :, :1].shape
+    for wrong in (lambda: Tensor.cat([a], b), lambda: Tensor.cat([a, b], 0, 1), lambda: Tensor.cat()):
+        with pytest.raises(TypeError):
+            wrong()
+
+
+def test_clip_keeps_integers():
+    assert Tensor([1, 2, 5]).clip(2, 3).dtype == "int64" and Tensor([1, 2, 5]).clip(2, 3).tolist() == [2, 2, 3]
+    assert Tensor([2**53 + 1]).clip(0, 2**60).tolist() == [2**53 + 1] and Tensor([1, 5]).clip(None, 3).tolist() == [1, 3]
+    assert Tensor([1, 5]).clip(min_=2).tolist() == [2, 5] and Tensor([1, 5]).clip(1.5, None).tolist() == [1.5, 5]
+    assert Tensor([1, 5]).clip(Tensor([2, 2]), Tensor([9, 4])).tolist() == [2, 4]
+    with pytest.raises(TypeError):
+        Tensor([1]).clip("a", 3)
+
+
+def test_shapes_and_axes_by_name(rng):
+    x = rng.normal(size=(2, 3)).astype("f4")
+    t = Tensor(x)
+    for got, want in ((t.flip(axis=0), x[::-1]), (t.flip(axes=[0, 1]), x[::-1, ::-1]), (t.reshape(shape=(None, 3, 1)), x[..., None]),
+                      (t.reshape(shape=6), x.ravel()), (t.unsqueeze(0).expand(shape=(4, -1, None)), np.stack([x] * 4)),
+                      (t.permute(order=(1, 0)), x.T), (t.shrink(arg=(None, (1, 2))), x[:, 1:2]), (t.pad(arg=(None, (1, 0))), np.pad(x, ((0, 0), (1, 0)))),
+                      (Tensor.zeros(shape=(2, 3)), x * 0), (Tensor.ones(shape=3), np.ones(3))):
+        assert near(got, want)
+    for twice in (lambda: t.sum(axis=1, axes=0), lambda: t.sum(axis=1, dim=0), lambda: t.argmax(axis=0, dim=1), lambda: t.flip(axes=0, axis=1),
+                  lambda: t.reshape((6,), shape=(6,))):
+        with pytest.raises(TypeError):
+            twice()
+    with pytest.raises(touchstone.Error):
+        t.pad((None, (1, 2), (3, 4)))
+    for op in ("**", "^", "@"):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            exec(f"y {op}= 'a'", {"y": Tensor(x)})
 
 
 def test_exclusive_or_and_narrow_products(rng):
@@ -152,6 +233,29 @@ def test_modes():
     assert Tensor.training
     Tensor.training = False
     assert not Tensor.training
+
+
+def test_modes_are_set_inside_scopes():
+    def work():
+        x = Tensor([1.0, 2.0], requires_grad=True)
+        with Tensor.train():
+            Tensor.training = False
+            yield Tensor.ones(50).dropout(0.5).tolist() == [1.0] * 50 and not Tensor.training
+            Tensor.training = True
+        Tensor.training = False
+        yield not Tensor.training
+        with no_grad():
+            Tensor.no_grad = False
+            yield (x * 2).requires_grad
+            Tensor.no_grad = True
+        yield (x * 2).requires_grad
+        Tensor.no_grad = False
+        yield (x * 2).requires_grad and not Tensor.no_grad
+    found = []
+    thread = threading.Thread(target=lambda: found.extend(work()))  # the modes are of a thread
+    thread.start()
+    thread.join()
+    assert found == [True] * 5
 
 
 def test_shapes_as_arguments_and_other_names_of_axes(rng):
@@ -277,3 +381,6 @@ def test_random_numbers():
     drawn = Tensor([0.0, 1.0, 3.0]).multinomial(2000, replacement=True).numpy()
     assert drawn.dtype == np.int32 and set(drawn) == {1, 2} and 0.7 < (drawn == 2).mean() < 0.8
     assert Tensor([[0.0, 1.0], [1.0, 0.0]]).multinomial().tolist() == [[1], [0]]
+    for odd in ([0.0, 0.0], [-1.0, 1.0, 0.0], [math.inf, 1.0], [math.nan, 1.0], [1.0, -5.0]):  # any position of the axis
+        for drawn in (Tensor(odd).multinomial(50, True), Tensor([odd, odd]).multinomial(2, True), Tensor(odd).multinomial(2)):
+            assert drawn.dtype == "int32" and 0 <= drawn.min().item() and drawn.max().item() < len(odd)

@@ -203,6 +203,33 @@ def test_what_threads_make_and_drop():
     assert done == [True] * 4
 
 
+def test_threads_write_with_shared_values():
+    """Axes are added to the values, and positions dropped, under the lock: other threads use the same graph."""
+    values, done, wrong = Tensor(np.arange(4, dtype="f4")) * 2, threading.Event(), []
+
+    def use():
+        while not done.is_set():
+            total = values
+            for _ in range(20):
+                total = total + values
+            del total
+    users = [threading.Thread(target=use) for _ in range(2)]
+    for t in users:
+        t.start()
+    try:
+        for _ in range(40):
+            x = Tensor(np.zeros((2, 3, 4), "f4"))
+            x[0, 1:3] = values.reshape([1, 4]).expand([2, 4])
+            x[1, 2, :] = values
+            x[[1], 0] = values
+            wrong += [x.tolist()] if x[Tensor([0, 1])].sum().item() != 48 else []
+    finally:
+        done.set()
+        for t in users:
+            t.join()
+    assert wrong == []
+
+
 def test_one_element_and_one_after_the_other():
     t = Tensor([[1.0, 2.0], [3.0, 4.0]])
     assert [row.tolist() for row in t] == [[1, 2], [3, 4]] and float(t[1, 0]) == 3 and int(t[1, 1]) == 4
