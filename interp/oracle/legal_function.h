@@ -48,7 +48,7 @@ Legal<T> clamped(NamedFunction f, Legal<T> a) {
 }
 
 /// True if a double with an error in units of a narrower type need not be rounded correctly: its
-/// ends enclose the true value by 2^-47 of it. exp has exact rows.
+/// ends enclose the true value by the error that near_function states. exp has exact rows.
 inline bool has_near_ends(NamedFunction f, const Slack& slack) {
   return slack.ulp > 0 && slack.unit != DType::Float64 && !info(f).exact && f != NamedFunction::Exp;
 }

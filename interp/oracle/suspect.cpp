@@ -21,8 +21,8 @@ namespace {
 using namespace interp;
 
 constexpr std::int64_t kMostElements = 1024;
-// Minimal number of elements, or of rows that share no sum, for tests of other faults than missing
-// terms.
+// Minimal size of an output for tests of other faults than missing terms: for fewer they would take
+// longer than the verdict.
 constexpr std::int64_t kLeastOfOthers = 256;
 constexpr double kNearShare = 0.75;       // share of the errors that a fault must explain
 constexpr double kLargestBias = 4.0 / 3;  // of the rare orders with larger partial sums
@@ -68,7 +68,7 @@ class Tests {
     out.elements = static_cast<std::int64_t>(kept_.size());
   }
 
-  bool enough(std::int64_t least) const { return std::ssize(kept_) >= least; }
+  bool enough() const { return std::ssize(kept_) >= kLeastSuspects; }
   bool has_facts() const { return !u_.facts.empty(); }
 
   // True if half of the elements have errors large enough for operands rounded to `digits`,
@@ -604,9 +604,8 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
   std::vector<std::int64_t> shape;
   for (const sint& s : kernel->shape()) shape.push_back(s.as_int());
   Tests tests(u, shape, a.rounding.unit, output.dtype(), out);
-  if (!tests.enough(kLeastSuspects))
-    return none(fmt::format("fewer than {} distinct elements", kLeastSuspects));
-  const bool many = tests.enough(kLeastOfOthers);
+  if (!tests.enough()) return none(fmt::format("fewer than {} distinct elements", kLeastSuspects));
+  const bool many = program.regions[0].size >= kLeastOfOthers;
   if (many) test_results(u, output.dtype(), a, tests);
   const auto test_missing = [&](const Unrounded& under, std::span<const Hypothesis> missing) {
     std::map<std::int64_t, std::optional<std::vector<std::int64_t>>> rows;  // by length
@@ -632,8 +631,9 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
     }
   }
   if (many && tests.has_facts()) tests.largest();
+  // Elements that share a sum have one error.
   const auto rows = many && tests.has_facts() ? rows_of(kept, u.elements, 0) : std::nullopt;
-  if (rows && std::ssize(std::set(rows->begin(), rows->end())) >= kLeastOfOthers)
+  if (rows && 2 * std::set(rows->begin(), rows->end()).size() >= rows->size())
     test_fitted(u, shape, tests);
   if (tests.miss_terms() || !many) {
     tests.conclude();
