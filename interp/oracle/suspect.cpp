@@ -418,8 +418,8 @@ void test_results(const Unrounded& u, DType output, const Arithmetic& a, Tests& 
 }
 
 // The row of each element: those that share a sum of `length` terms (0: of any) have the same.
-// nullopt if the elements share sums within other sums, or sums whose rows cross: then not even
-// rows are independent.
+// nullopt if the elements share sums that occur only within other sums, or sums whose rows cross:
+// then not even rows are independent.
 std::optional<std::vector<std::int64_t>> rows_of(const KernelProgram& program,
                                                  std::span<const std::int64_t> elements,
                                                  std::int64_t length) {
@@ -427,8 +427,14 @@ std::optional<std::vector<std::int64_t>> rows_of(const KernelProgram& program,
     return node.op == Op::ReduceSum && is_float(node.dtype) && node.repeats &&
            (length == 0 || node.terms == length);
   };
+  const auto outside = [&](const ProgramNode& inner) {
+    return std::ranges::any_of(program.regions[0].nodes, [&](const ProgramNode& node) {
+      return shared(node) && node.terms == inner.terms && node.distinct == inner.distinct;
+    });
+  };
   for (std::size_t r = 1; r < program.regions.size(); ++r)
-    if (std::ranges::any_of(program.regions[r].nodes, shared)) return std::nullopt;
+    for (const ProgramNode& node : program.regions[r].nodes)
+      if (shared(node) && !outside(node)) return std::nullopt;
   std::vector<std::int64_t> rows(elements.begin(), elements.end());
   std::vector<AddressRun> run;
   for (const ProgramNode& node : program.regions[0].nodes) {
