@@ -148,10 +148,9 @@ Elements elements_of(const Tensor& t) {
 
 // An integer, or a tensor of one; the end of int64 for one beyond, whose sign `beyond` is.
 std::int64_t whole_of(py::handle number, int& beyond) {
-  const py::object whole =
-      py::isinstance<Tensor>(number)
-          ? number.attr("__int__")()
-          : py::reinterpret_steal<py::object>(PyNumber_Index(number.ptr()));
+  const py::object whole = py::isinstance<Tensor>(number)
+                               ? number.attr("__int__")()
+                               : py::reinterpret_steal<py::object>(PyNumber_Index(number.ptr()));
   if (!whole) throw py::error_already_set();
   const long long value = PyLong_AsLongLongAndOverflow(whole.ptr(), &beyond);
   using Ends = std::numeric_limits<std::int64_t>;
