@@ -130,7 +130,8 @@ Arrays scanned(Reduce f, DType dtype, const Call& call, const Arrays& x) {
 Arrays matmul_call(const Call&, const Arrays& x) {
   want(x.size() == 2, "two tensors");
   const DType product = promote(x[0].dtype, x[1].dtype);
-  return {matmul_of(cast_to(product, x[0]), cast_to(product, x[1]), summed_type(product))};
+  return {cast_to(product,
+                  matmul_of(cast_to(product, x[0]), cast_to(product, x[1]), summed_type(product)))};
 }
 
 // Letters of the operands and the result; "." is an axis of "...".
