@@ -118,7 +118,7 @@ struct ArrayNode {
   int buffer = 0;           // LOAD
   Scalar value;             // CONST
   std::string number;       // CONST without a type: its text
-  // CONST: the number of which `value` is the float32.
+  // CONST: the exact number, which `value` rounds to float32.
   std::optional<double> unrounded = std::nullopt;
   bool computed = false;  // from other numbers
   CastArg cast;           // CAST

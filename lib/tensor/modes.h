@@ -13,7 +13,7 @@ DType set_default_dtype(DType dtype);
 
 /// True if this thread records history for gradients.
 bool gradients_are_noted();
-/// Sets it until it is set anew, or a scope that is open now ends and restores what it found.
+/// Sets it until the next call, or until a scope that is open now ends and restores its value.
 void set_gradients_noted(bool wanted);
 /// Disables recording for its lifetime: results have no history, as if every operand were detached.
 /// Scopes nest.

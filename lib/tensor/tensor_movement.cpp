@@ -15,7 +15,7 @@ struct Walk {
 
 Walk walk_of(const Slice& slice, std::int64_t size) {
   if (slice.step == 0) throw ShapeError("slice: the step is 0; use a positive or negative step");
-  // A step past the axis takes one element, whatever its length.
+  // A step longer than the axis selects one element.
   const std::int64_t most = std::max<std::int64_t>(size, 1);
   const std::int64_t step = std::clamp(slice.step, -most, most);
   const bool down = step < 0;

@@ -158,7 +158,7 @@ def test_errors_have_python_s_bases():
         touchstone.nonesuch
     assert set(touchstone.__all__) <= set(dir(touchstone)) and "IndexError" in dir(touchstone)
     names = {}
-    exec("from touchstone import *", names)  # Python's own errors stay what they are
+    exec("from touchstone import *", names)  # must not replace Python's own exceptions
     assert "ShapeError" in names and not {n for n in names if hasattr(builtins, n)} - {"__builtins__", "__name__", "__doc__"}
 
 
