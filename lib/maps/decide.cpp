@@ -355,7 +355,8 @@ Reply surjective(const Map& map, const std::optional<Ranges>& onto) {
     return {Verdict::No,
             fmt::format("{} points cannot have all {} values of {}", *seen->points, wanted, text),
             {}};
-  const auto table = table_of(map, kMostPoints, Beyond::Skip);  // results beyond 64 bits lie in no range
+  const auto table =
+      table_of(map, kMostPoints, Beyond::Skip);  // results beyond 64 bits lie in no range
   if (!table) return {Verdict::Open, "too many points to try all, and no proof", {}};
   std::vector<std::int64_t> next;
   for (const auto& [lo, hi] : ranges) next.push_back(lo);
