@@ -219,14 +219,18 @@ class Prover : StepReader {
     const auto end = after.max();
     if (begin.constant() != 0 || !end || *end < 1)
       return symbolic::variable(name, begin.min(), std::nullopt);
-    Node sum = 0;
+    Node sum = 0, others = 0;
     std::int64_t unit = 1;
     for (std::size_t i = 0; i <= radix.size(); ++i) {
       const std::int64_t most = (*end - 1) / unit;
       const std::int64_t digits = i < radix.size() ? std::min(most, radix[i] / unit - 1) : most;
-      sum = sum + symbolic::variable(fmt::format("{}d{}", name, i), 0, digits) * Node(unit);
+      const Node part = symbolic::variable(fmt::format("{}d{}", name, i), 0, digits) * Node(unit);
+      sum = sum + part;
+      if (i != 0) others = others + part;
       if (i < radix.size()) unit = radix[i];
     }
+    // The first digit as the counter less the others: where all have its weights, they cancel.
+    joined_.emplace(fmt::format("{}d0", name), symbolic::variable(name, 0, *end - 1) - others);
     return sum;
   }
 
@@ -252,6 +256,11 @@ class Prover : StepReader {
     std::vector<Node> facts = assumed_;
     if (access.valid != -1) facts.push_back(node(access.valid));
     if (proves_inside(index, facts, size)) return {};
+    if (!joined_.empty()) {
+      std::vector<Node> of_counters;
+      for (const Node fact : facts) of_counters.push_back(symbolic::substitute(fact, joined_));
+      if (proves_inside(symbolic::substitute(index, joined_), of_counters, size)) return {};
+    }
     const Node known = symbolic::simplify_under(index, facts);
     const bool low = known.min().value_or(-1) < 0;
     const auto end = low ? known.min() : known.max();
@@ -266,7 +275,8 @@ class Prover : StepReader {
   std::span<const Node> variables_;
   std::vector<Node> nodes_;  // of int64 steps
   std::vector<Node> assumed_;
-  std::vector<std::size_t> open_;  // for each open loop: the facts before it
+  std::vector<std::size_t> open_;       // for each open loop: the facts before it
+  std::map<std::string, Node> joined_;  // the first digits of counters
   int counters_ = 0;
 };
 

@@ -8,7 +8,8 @@ namespace {
 
 // LLVM uses vector loads if it knows the alignment of a buffer, here the allocator's. KEEP marks
 // loads as unaffected by barriers, so that loaded values, and values computed from them, stay in
-// registers across a barrier.
+// registers across a barrier. FROM_SIGNED hides an integer that becomes a float: clang 19 takes one
+// that it knows to be -1 or 0 for 1 or 0.
 constexpr std::string_view kNvptx = R"(#define KERNEL(threads) __attribute__((nvptx_kernel)) void
 #define SHARED static __attribute__((address_space(3)))
 #define THREAD ((u32)__nvvm_read_ptx_sreg_tid_x())
@@ -18,6 +19,9 @@ constexpr std::string_view kNvptx = R"(#define KERNEL(threads) __attribute__((nv
 #define MEET_WARP(threads) do { if ((threads) % 32 != 0) __syncthreads(); \
   else __asm__ volatile("bar.warp.sync 0xffffffff;" ::: "memory"); } while (0)
 #define HIDE(x) __asm__("" : "+r"(x))
+#define FROM_SIGNED(T, x) ({ T s_ = (x); __asm__("" : "+" R_##T(s_)); s_; })
+#define R_i32(x) "r"(x)
+#define R_i64(x) "l"(x)
 #define LAST(p) ({ u32 n_; __asm__ volatile("fence.acq_rel.gpu; atom.inc.u32 %0, [%1], %2; fence.acq_rel.gpu;" \
   : "=r"(n_) : "l"(p), "r"(BLOCKS - 1) : "memory"); n_ == BLOCKS - 1; })
 #define KEEP(T, R, OP, TO, p) ({ R r_; T v_; \
@@ -39,6 +43,7 @@ static struct grid* here;
 #define MEET() here->meet(here)
 #define MEET_WARP(threads) here->meet_warp(here)
 #define HIDE(x)
+#define FROM_SIGNED(T, x) (x)
 #define LAST(p) (*(p) == BLOCKS - 1 ? (*(p) = 0, 1) : (++*(p), 0))
 #define KEEP1(T, p) (*(p))
 #define KEEP2(T, p) (*(p))

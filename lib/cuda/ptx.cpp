@@ -67,20 +67,22 @@ std::string with_block_sizes(std::string ptx, std::string_view source) {
 
 // For sm_90 the assembler of CUDA 13.0 fuses two maxima or minima of 32-bit integers into one
 // VIMNMX3 and loses the sign of its second operand if that was negated: max(max(-a, -b), c) becomes
-// max(-a, b, c). It widens neg.s16 to 32 bits without wrapping, and miscompiles min.u16 beside a
-// comparison. Operands of these therefore pass through an XOR with 0, the block's z coordinate, of
-// which it does not know that: nothing is fused with the step that made them. Here, and not in C,
-// since clang makes such instructions of selects, casts and 64-bit maxima too.
+// max(-a, b, c). It widens neg.s16 and abs.s16 to 32 bits without wrapping, and miscompiles min.u16
+// beside a comparison. Operands of these therefore pass through an XOR with 0, the block's z
+// coordinate, of which it does not know that: nothing is fused with the step that made them. Here,
+// and not in C, since clang makes such instructions of selects, casts and 64-bit maxima too.
 struct Hidden {
   std::string_view name, wide, widen;  // in 32 bits; the conversion of a 16-bit operand to them
+  std::string_view from = {};          // what the only operand is subtracted from
 };
-constexpr std::array<Hidden, 7> kHidden = {{{"max.s32", "max.s32", "mov.b32"},
+constexpr std::array<Hidden, 8> kHidden = {{{"max.s32", "max.s32", "mov.b32"},
                                             {"min.s32", "min.s32", "mov.b32"},
                                             {"max.s16", "max.s32", "cvt.s32.s16"},
                                             {"min.s16", "min.s32", "cvt.s32.s16"},
                                             {"max.u16", "max.u32", "cvt.u32.u16"},
                                             {"min.u16", "min.u32", "cvt.u32.u16"},
-                                            {"neg.s16", "sub.s32", "cvt.s32.s16"}}};
+                                            {"neg.s16", "sub.s32", "cvt.s32.s16", ", zero"},
+                                            {"abs.s16", "abs.s32", "cvt.s32.s16"}}};
 
 // `operands`: "result, a, b" or, of a negation, "result, a".
 std::string hidden(const Hidden& row, std::string_view operands) {
@@ -100,7 +102,7 @@ std::string hidden(const Hidden& row, std::string_view operands) {
       out += fmt::format("{1} x{0}, {2}; xor.b32 x{0}, x{0}, zero; ", count, row.widen, operand);
     ++count;
   }
-  return out + fmt::format("{} r{}{}; {} {}, r; }}\n", row.wide, count == 1 ? ", zero" : "", taken,
+  return out + fmt::format("{} r{}{}; {} {}, r; }}\n", row.wide, row.from, taken,
                            row.widen == "mov.b32" ? row.widen : "cvt.u16.u32",
                            operands.substr(0, comma));
 }
@@ -144,11 +146,11 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
 std::string kept_ptx(clang::ObjectCache& cache, const std::string& source, int capability,
                      const CudaOptions& options) {
   const std::filesystem::path program = compiler_of(options);
-  const std::string key =
-      "ptx-hidden-" + content_hash(fmt::format("{}\n{}\n{}\n{}\n{}", program.string(),
-                                               clang::version_of(program, options.compiler_limits),
-                                               fmt::join(flags_for(capability, options), " "),
-                                               process::tool_environment(), source));
+  const std::string key = "ptx-hidden-2-" + content_hash(fmt::format(
+                                                "{}\n{}\n{}\n{}\n{}", program.string(),
+                                                clang::version_of(program, options.compiler_limits),
+                                                fmt::join(flags_for(capability, options), " "),
+                                                process::tool_environment(), source));
   if (auto ptx = cache.read(key)) return std::move(*ptx);
   std::string ptx = compile_to_ptx(source, capability, options);
   cache.store(std::span(&key, 1), ptx);

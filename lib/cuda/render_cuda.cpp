@@ -135,6 +135,15 @@ class GridRenderer final : public codegen::Renderer {
                     src(u, 2).text, ";");
       case StepKind::Prefetch:  // useful on a CPU core only
         return;
+      case StepKind::Cast: {
+        const DType from = dtype(u.src[0]);
+        if (!is_float(u.dtype) || info(from).kind != DTypeKind::Signed) return Renderer::step(i);
+        const char* const wide = itemsize(from) == 8 ? "i64" : "i32";
+        return name_value(
+            i, codegen::c_cast(
+                   from, u.dtype,
+                   {codegen::joined("FROM_SIGNED(", wide, ", ", src(u, 0).text, ")"), true}));
+      }
       case StepKind::EndLoop:
         if (grid_.shared[at(u.src[0])]) --shared_depth_;
         return Renderer::step(i);

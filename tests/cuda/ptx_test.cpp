@@ -209,6 +209,21 @@ TEST(Ptx, NegativesOf16BitsAreComputedIn32) {
   EXPECT_THAT(ptx, HasSubstr("cvt.s32.s16"));
 }
 
+// clang 19 converts an integer that it knows to be -1 or 0 as 1 or 0.
+TEST(Ptx, ConditionsWithASignAreConvertedAsIntegers) {
+  for (const char* const formula : {"cast(-cast(xor(x[64]:i32 > 0, y[64]:i32 < 7), i32), f32)",
+                                    "cast(-cast((x[64]:i32 > 0) != (y[64]:i32 < 7), i64), f64)"}) {
+    const std::string ptx = ptx_of(formula);
+    const std::size_t at = ptx.find("cvt.rn.f");
+    ASSERT_NE(at, ptx.npos) << ptx;
+    const std::size_t from = ptx.find(", %r", at) + 2;
+    const std::string number = ptx.substr(from, ptx.find(';', from) - from);
+    EXPECT_THAT(ptx, HasSubstr(number + ", -1, 0")) << number;
+  }
+  EXPECT_THAT(cuda_source(define::parse("cast(x[8]:i16, bf16)").kernel()),
+              HasSubstr("FROM_SIGNED(i32, "));
+}
+
 // clang 19 has no instructions for pairs of 16-bit integers.
 TEST(Ptx, SmallIntegersAreTakenOneByOne) {
   const std::string ptx = ptx_of("cast(x[64]:i16, bool)");
