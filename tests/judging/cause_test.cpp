@@ -407,5 +407,27 @@ TEST(Cause, AFunctionHasItsExactValueInTheMessage) {
       << f64.under(true).str();
 }
 
+// Each result is legal, and elements of equal inputs share their rounding errors.
+TEST(Cause, MissingTermsShowUnderTheRoundingOfBfloat16) {
+  test::Draws random(5);
+  constexpr std::size_t kRows = 64, kTerms = 32'000;
+  Trial t{"softmax(x[64,32000]:bf16)", {drawn(random, kRows * kTerms, 1)}, {}, DType::BFloat16};
+  for (float& x : t.in[0]) x = narrow(x);
+  for (const std::size_t missing : {std::size_t{32}, std::size_t{0}}) {
+    t.out.clear();
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const float* const row = t.in[0].data() + r * kTerms;
+      float sum = 0;
+      for (std::size_t k = 0; k + missing < kTerms; ++k) sum += std::exp(row[k]);
+      for (std::size_t k = 0; k < kTerms; ++k) t.out.push_back(std::exp(row[k]) / sum);
+    }
+    const Verdict v = t.under(true);
+    EXPECT_EQ(v.word(), missing == 0 ? "PASS" : "SUSPECT") << v.str();
+    if (missing > 0) {
+      EXPECT_THAT(v.str(), HasSubstr("the last 32 terms of each sum are missing"));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace touchstone
