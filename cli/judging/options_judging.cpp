@@ -31,9 +31,9 @@ Verb eval_verb(CLI::App& app) {
              "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME, FILE.safetensors:NAME [small "
              "integers drawn from --seed]",
              "kernel");
-  v->add_option("--out", o.output,
-                "Write the output: FILE.npy, .npz or .safetensors, or - for .npy on standard "
-                "output [print the first elements]");
+  add_output(v, o.output,
+             "Write the output: FILE.npy, .npz or .safetensors, or - for .npy on standard "
+             "output [print the first elements]");
   v->add_option("--device", o.device, "CPU (the reference) or CLANG")->capture_default_str();
   v->add_option("--seed", o.seed, "Seed of the inputs if none are given")->capture_default_str();
   v->add_flag("--source", o.show_source, "Print the generated code");
@@ -52,7 +52,7 @@ Verb check_verb(CLI::App& app) {
   add_kernel(v, o, "A kernel.json, or a reproducer, which contains its own arrays",
              "Inputs, buffer 1 first: FILE.npy, FILE.npz:NAME or FILE.safetensors:NAME, or a file "
              "with arrays in1, in2, ...; or by name: x=FILE.npy");
-  v->add_option("--out", o.output, "The candidate's output, in the same formats");
+  add_output(v, o.output, "The candidate's output, in the same formats; or by name: out=FILE.npy");
   add_verdict(v, o,
               "The declared arithmetic of the candidate: ieee, glibc, library, cuda, opencl, "
               "vulkan, fastmath, tensorcore, or a JSON file (docs/oracle.md) [library for a "
@@ -74,7 +74,7 @@ Verb explain_verb(CLI::App& app) {
        {kExitNo, "the element is not legal"}});
   add_kernel(v, o, "A kernel.json, or a reproducer, which contains its own arrays",
              "Inputs, as in check");
-  v->add_option("--out", o.output, "The candidate's output, in the same formats");
+  add_output(v, o.output, "The candidate's output, in the same formats; or by name: out=FILE.npy");
   v->add_option("--at", o.at,
                 "The element: an index per axis; trailing axes of size 1 may be omitted")
       ->required();

@@ -73,7 +73,7 @@ Verb judge_verb(CLI::App& app) {
                 "As in check [the backend's; if it declares none, the folder's, else glibc]");
   add_backend_options(v, o.backend);
   add_kernel_suite_options(v, o.suite);
-  v->add_option("--out", o.output, "File name of each output")->capture_default_str();
+  add_output(v, o.output, "File name of each output")->capture_default_str();
   v->add_flag("--all", o.all, "Also print a line for kernels that pass");
   v->add_flag("--all-elements", o.all_elements, "As in check");
   v->add_flag("--json", o.json, "Print one JSON object per kernel and nothing else");

@@ -1,6 +1,7 @@
 #include "touchstone/cli/program/command_line.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <list>
 #include <map>
 
@@ -78,6 +79,19 @@ CLI::App* add_verb(CLI::App& app, const std::string& name, const std::string& wh
 const WorkLimits* add_work_limits(CLI::App* v) {
   static std::list<WorkLimits> kept;
   return add_work_limits(v, kept.emplace_back(WorkLimits{0, 0}));
+}
+
+CLI::Option* add_output(CLI::App* v, std::string& output, const std::string& help) {
+  return v->add_option("--out", output, help)->transform([](const std::string& word) {
+    const std::size_t equals = word.find('=');
+    if (equals == std::string::npos || word.find_first_of("/.") < equals ||
+        std::filesystem::exists(word))
+      return word;
+    const std::string file = word.substr(equals + 1);
+    if (word.substr(0, equals) == "out" && !file.empty()) return file;
+    throw CLI::ValidationError(fmt::format("{}: a kernel's output is named out: write --out out={}",
+                                           word, file.empty() ? "FILE" : file));
+  });
 }
 
 const WorkLimits* add_work_limits(CLI::App* v, WorkLimits& o) {

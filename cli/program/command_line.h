@@ -48,6 +48,8 @@ std::vector<VerbGroup> verbs_of_program(CLI::App& app);
 /// Registers its devices besides CPU and CLANG.
 void register_devices_of_program();
 
+/// Adds --out of a verb about one kernel: FILE, or by name, out=FILE.
+CLI::Option* add_output(CLI::App* v, std::string& output, const std::string& help);
 /// Adds --scheduler.
 void add_scheduler(CLI::App& v, std::string& scheduler);
 /// Adds --timeout and --memory to a verb; its Verb takes the result.

@@ -10,6 +10,7 @@
 #include <set>
 #include <vector>
 
+#include "touchstone/base/counted.h"
 #include "touchstone/dtype/convert.h"
 #include "touchstone/interp/device/scalar_named.h"
 #include "touchstone/interp/oracle/ball.h"
@@ -52,8 +53,13 @@ double weighted_median(std::vector<std::pair<double, double>> value_and_weight) 
 class Tests {
  public:
   Tests(const Unrounded& u, std::span<const std::int64_t> shape, double unit, DType output,
-        ErrorEvidence& out)
-      : u_(u), unit_(unit), rounded_(output), out_(out), shape_(shape.begin(), shape.end()) {
+        bool is_narrow, ErrorEvidence& out)
+      : u_(u),
+        unit_(unit),
+        rounded_(output),
+        is_narrow_(is_narrow),
+        out_(out),
+        shape_(shape.begin(), shape.end()) {
     // Elements that are copies of each other, or copies times a power of two, count once.
     std::set<std::pair<double, double>> seen;
     for (std::size_t i = 0; i < u.exact.size(); ++i) {
@@ -101,9 +107,10 @@ class Tests {
 
   /// The same for terms that are missing. All elements of a row (`rows_of`) share the error of a
   /// sum: its estimate by least squares, as a multiple of the fault, counts once.
-  /// `h`: of the fault's hypothesis. What a narrow type's rounding adds to the errors of many
-  /// results is linear in them on average, so the fault's errors are not rounded.
-  void missing(std::string explanation, const Unrounded& u, std::size_t h,
+  /// `h`: of the fault's hypothesis. Of results that are narrower than the sums, the estimate is
+  /// the multiple of the fault that lies nearest to those at which each result rounds to the
+  /// candidate's, by the sum of distances: 0 if that explains all of them, too.
+  void missing(std::string explanation, std::int64_t count, const Unrounded& u, std::size_t h,
                const std::vector<std::int64_t>& rows) {
     const std::vector<double>& fault = u.errors_before_cast[h];
     std::map<std::int64_t, std::vector<std::size_t>> elements;
@@ -111,6 +118,7 @@ class Tests {
       if (std::isfinite(u.exact[i]) && std::isfinite(u.candidate[i]) && std::isfinite(fault[i]))
         elements[rows[i]].push_back(i);
     std::vector<Observation> all;
+    std::int64_t shown = 0;
     for (const auto& [row, of_row] : elements) {
       double mean = 0;
       for (const std::size_t i : of_row)
@@ -132,10 +140,12 @@ class Tests {
       }
       if (!(squares > 0)) continue;
       if (signed_size < 0) size = -size;
+      if (std::ranges::any_of(of_row, [&](std::size_t i) { return u.errors[h][i] != 0; })) ++shown;
+      const double multiple = is_narrow_ ? nearest_multiple(u, h, of_row) : 0;
       for (double& p : projected) p *= size / squares;
       const std::size_t first = of_row[0];
       const double parts = of_row.size() == 1 ? 64 : 4096;
-      all.push_back({projected[0],
+      all.push_back({is_narrow_ ? multiple * size : projected[0],
                      size,
                      {projected[2], projected[3], projected[1]},
                      std::abs(size) > 1e-13,
@@ -144,6 +154,8 @@ class Tests {
                      {coarse(u.before_cast[first], parts), coarse(size, parts)},
                      left});
     }
+    std::int64_t& rows_of_count = out_.rows_of_missing[count];
+    rows_of_count = std::max(rows_of_count, shown);
     agree("terms", std::move(explanation), all);
   }
 
@@ -307,6 +319,31 @@ class Tests {
     judge(test, std::move(explanation), near, of, 1, left);
   }
 
+  // The multiple of a fault that explains the candidate's results of a row, see `missing`.
+  double nearest_multiple(const Unrounded& u, std::size_t h,
+                          const std::vector<std::size_t>& of_row) const {
+    std::vector<double> ends;           // of the multiples that explain one result
+    std::int64_t below = 0, above = 0;  // results that a multiple of 0 does not explain
+    for (const std::size_t i : of_row) {
+      const double fault = u.errors_before_cast[h][i];
+      if (fault == 0) continue;
+      const double result = u.exact[i] + u.candidate[i], x = u.before_cast[i];
+      int exponent = 0;
+      std::frexp(result, &exponent);
+      const double half = std::max(std::ldexp(rounded_.relative, exponent - 1), rounded_.absolute);
+      double low = (result - half - x) / fault, high = (result + half - x) / fault;
+      if (low > high) std::swap(low, high);
+      if (!std::isfinite(low) || !std::isfinite(high)) continue;
+      ends.insert(ends.end(), {low, high});
+      below += high < 0 ? 1 : 0;
+      above += low > 0 ? 1 : 0;
+    }
+    if (ends.empty() || (below == 0 && above == 0)) return 0;
+    const auto middle = ends.begin() + std::ssize(ends) / 2;
+    std::ranges::nth_element(ends, middle);
+    return (*middle + *std::max_element(ends.begin(), middle)) / 2;
+  }
+
   void judge(std::string_view test, std::string explanation, std::int64_t near, std::int64_t of,
              double sides, std::vector<std::pair<double, double>>& left) {
     ++out_.tests;
@@ -319,6 +356,7 @@ class Tests {
   const Unrounded& u_;
   double unit_;  // of the accumulator
   ball::Unit rounded_;
+  bool is_narrow_;  // the output is narrower than the sums
   ErrorEvidence& out_;
   std::vector<std::int64_t> shape_;
   std::vector<std::size_t> kept_;
@@ -475,8 +513,9 @@ std::vector<Hypothesis> missing_terms(const KernelProgram& program, bool also_on
   return all;
 }
 
-// False if the errors are smaller than a missing term's.
-bool may_miss_terms(const Unrounded& u, std::span<const Hypothesis> hypotheses) {
+// False if the errors are smaller than a missing term's; of narrow results, which seldom change, if
+// there are none.
+bool may_miss_terms(const Unrounded& u, std::span<const Hypothesis> hypotheses, bool is_narrow) {
   constexpr double kSmall = 0.25;
   const auto sum_of = [&](const std::vector<double>& errors) {
     double sum = 0;
@@ -484,6 +523,7 @@ bool may_miss_terms(const Unrounded& u, std::span<const Hypothesis> hypotheses) 
       if (std::isfinite(errors[i]) && std::isfinite(u.candidate[i])) sum += std::abs(errors[i]);
     return sum;
   };
+  if (is_narrow) return sum_of(u.candidate) > 0;
   double least = HUGE_VAL;
   for (std::size_t h = 1; h < hypotheses.size(); ++h)
     if (hypotheses[h].kind == Hypothesis::Kind::Missing)
@@ -609,7 +649,8 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
   const Unrounded u = evaluate_unrounded(program, inputs, output, runs, hypotheses, a.rounding);
   std::vector<std::int64_t> shape;
   for (const sint& s : kernel->shape()) shape.push_back(s.as_int());
-  Tests tests(u, shape, a.rounding.unit, output.dtype(), out);
+  const bool is_narrow = info(output.dtype()).digits < a.accumulator_digits;
+  Tests tests(u, shape, a.rounding.unit, output.dtype(), is_narrow, out);
   if (!tests.enough()) return none(fmt::format("fewer than {} distinct elements", kLeastSuspects));
   const bool many = program.regions[0].size >= kLeastOfOthers;
   if (many) test_results(u, output.dtype(), a, tests);
@@ -620,13 +661,15 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
       const std::int64_t length = missing[h].missing.of_length;
       auto [of_length, fresh] = rows.try_emplace(length);
       if (fresh) of_length->second = rows_of(kept, under.elements, length);
-      if (of_length->second) tests.missing(missing[h].str(), under, h, *of_length->second);
+      if (of_length->second)
+        tests.missing(missing[h].str(), missing[h].missing.count, under, h, *of_length->second);
     }
   };
   test_missing(u, hypotheses);
-  if (may_miss_terms(u, hypotheses)) {
+  out.rows_of_missing.clear();
+  if (may_miss_terms(u, hypotheses, is_narrow)) {
     std::vector<ElementRun> of_rows;
-    if (info(output.dtype()).digits < a.accumulator_digits) of_rows = elements_of_rows(kept);
+    if (is_narrow) of_rows = elements_of_rows(kept);
     const std::vector<Hypothesis> missing = missing_terms(kept, !of_rows.empty());
     for (std::size_t at = 0; at < missing.size();) {
       std::vector<Hypothesis> batch{{Kind::Exact}};
@@ -680,6 +723,19 @@ std::string ErrorEvidence::str() const {
   if (lambda)
     text += fmt::format("; beyond bias at most {:.3g} u sqrt(sum of squared partial sums), p {}",
                         *lambda, probability(log_lambda_p));
+  const double needed = std::ceil(std::log2(tests / kSuspectP));
+  std::int64_t most = 0, seen_from = 0;
+  for (const auto& [count, rows] : rows_of_missing) {
+    most = std::max(most, rows);
+    if (seen_from == 0 && static_cast<double>(rows) >= needed) seen_from = count;
+  }
+  if (!suspicion && !rows_of_missing.empty() && seen_from != 1)
+    text += fmt::format(
+        "; missing terms of sums whose results are legal{} would go unnoticed: rounding leaves "
+        "them "
+        "in {}, {} are needed",
+        seen_from == 0 ? "" : fmt::format(", fewer than {} of each,", seen_from),
+        counted(seen_from == 0 ? most : rows_of_missing.begin()->second, "row"), needed);
   return text + (suspicion ? "; " + suspicion->str() : "; nothing suspicious");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -38,6 +39,9 @@ struct ErrorEvidence {
   std::optional<double> lambda;
   double log_lambda_p = 0;
   std::optional<Suspicion> suspicion;
+  /// By number of missing terms: the rows (elements that share a sum) in which this fault changes a
+  /// rounded result. Empty if the errors are smaller than such a fault's.
+  std::map<std::int64_t, std::int64_t> rows_of_missing;
   std::string none;  // why no test was made
 
   std::string str() const;

@@ -63,7 +63,7 @@ class ColumnReducer {
         sums_(op == Op::ReduceSum) {
     for (std::size_t h = 1; h < hypotheses.size(); ++h)
       rounds_[h] =
-          of_products &&
+          of_products && terms >= hypotheses[h].least_terms &&
           (hypotheses[h].kind == Hypothesis::Kind::AllPartials ||
            (*of_products && (hypotheses[h].kind == Hypothesis::Kind::Partials ||
                              (!is_inner && hypotheses[h].kind == Hypothesis::Kind::LastPartials))));
@@ -362,7 +362,7 @@ class RealNumbers {
     const bool is_inner = node.op == Op::ReduceSum && is_float(node.dtype) &&
                           !outer_.contains(&node) &&
                           products_[static_cast<std::size_t>(node.region)];
-    if (node.op == Op::ReduceSum && is_float(node.dtype) && node.terms >= kLeastPartials)
+    if (node.op == Op::ReduceSum && is_float(node.dtype))
       of_products = products_[static_cast<std::size_t>(node.region)];
     return std::make_unique<ColumnReducer<W>>(node.op, is_float(node.dtype), node.terms,
                                               of_products, is_inner, hypotheses_, rounding_,
@@ -628,6 +628,30 @@ Unrounded evaluate_unrounded(const KernelProgram& program, std::span<Buffer* con
   // digits.
   return has_double ? evaluate<long double>(program, buffers, output, runs, hypotheses, rounding)
                     : evaluate<double>(program, buffers, output, runs, hypotheses, rounding);
+}
+
+std::optional<DType> type_of_sums_in_turn(const KernelProgram& program,
+                                          std::span<Buffer* const> buffers, const Buffer& output) {
+  constexpr std::int64_t kMostElements = 1024;
+  constexpr double kNear = 0.25, kMostOfThem = 0.9, kFewest = 4;
+  const auto in_turn = [](int digits) {
+    return Hypothesis{
+        .kind = Hypothesis::Kind::AllPartials, .digits = digits, .of = 1, .least_terms = 2};
+  };
+  const std::array<Hypothesis, 3> sums{Hypothesis{}, in_turn(8), in_turn(11)};
+  const ElementRun run{0, std::min(program.regions[0].size, kMostElements)};
+  const Unrounded u = evaluate_unrounded(program, buffers, output, {&run, 1}, sums, {});
+  for (const std::size_t h : {1U, 2U}) {
+    double of = 0, near = 0;
+    for (std::size_t i = 0; i < u.elements.size(); ++i) {
+      const double error = std::abs(u.candidate[i]);
+      if (!std::isfinite(error) || error == 0) continue;
+      of += 1;
+      near += std::abs(u.candidate[i] - u.errors[h][i]) <= kNear * error ? 1 : 0;
+    }
+    if (of >= kFewest && near >= kMostOfThem * of) return h == 1 ? DType::BFloat16 : DType::Float16;
+  }
+  return std::nullopt;
 }
 
 }  // namespace touchstone::interp

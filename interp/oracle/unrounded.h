@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,6 +18,9 @@
 // device.
 
 namespace touchstone::interp {
+
+/// Usually, sums of fewer terms have no `Partials`.
+inline constexpr std::int64_t kLeastPartials = 64;
 
 /// A hypothesis about a device's treatment of a kernel's operands or sums.
 struct Hypothesis {
@@ -37,8 +41,9 @@ struct Hypothesis {
   };
   Kind kind = Kind::Exact;
   int digits = 0;
-  int of = -1;                // Rounded, Truncated: the buffer; -1: all
-  MissingTerms missing = {};  // of all reduced axes as one
+  int of = -1;                                // Rounded, Truncated: the buffer; -1: all
+  MissingTerms missing = {};                  // of all reduced axes as one
+  std::int64_t least_terms = kLeastPartials;  // of sums whose partial sums are rounded
   std::string str() const;
 };
 
@@ -82,9 +87,6 @@ Unrounded evaluate_unrounded(const KernelProgram& program, std::span<Buffer* con
                              const Buffer& output, std::span<const ElementRun> runs,
                              std::span<const Hypothesis> hypotheses, const SumRounding& rounding);
 
-/// Sums of fewer terms have no `Partials`.
-inline constexpr std::int64_t kLeastPartials = 64;
-
 /// Evaluations take at most so many hypotheses.
 inline constexpr std::size_t kMostHypotheses = 24;
 
@@ -96,5 +98,10 @@ const ProgramNode* only_sum(const KernelProgram& program);
 std::vector<std::vector<double>> exact_terms(const KernelProgram& program, const ProgramNode& sum,
                                              std::span<Buffer* const> buffers,
                                              std::span<const std::int64_t> elements);
+
+/// bfloat16 or float16 if nine tenths of the elements have the errors of float sums whose terms are
+/// added in their order in that type. Reads up to 1,024 elements. Throws as `evaluate_unrounded`.
+std::optional<DType> type_of_sums_in_turn(const KernelProgram& program,
+                                          std::span<Buffer* const> buffers, const Buffer& output);
 
 }  // namespace touchstone::interp

@@ -280,6 +280,9 @@ std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputSh
   for (const std::string& name : named) require_form(name);
   const Formula definition = parse_in_stages(text, shapes, stages);
   const std::vector<Choices> all = choices_of(definition, named);
+  const Numbers numbers = named.empty() || std::ranges::find(named, kExactNumbers) != named.end()
+                              ? Numbers::MayBeExact
+                              : Numbers::Rounded;
   std::vector<LazyOpPtr> known;
   if (named.empty()) known.push_back(definition.kernel());
   std::vector<FormulaForm> out;
@@ -295,7 +298,7 @@ std::vector<FormulaForm> forms_of(std::string_view text, std::span<const InputSh
     }
     try {
       const Formula formula = parse(text, shapes, chosen, &stages);
-      made.kernel = formula.kernel(Numbers::MayBeExact);
+      made.kernel = formula.kernel(numbers);
       if (named.empty() && made.name.empty()) made.name = kExactNumbers;
       if (named.empty())
         for (const Array& condition : formula.sound) made.sound.push_back(kernel(condition));

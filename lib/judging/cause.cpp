@@ -12,6 +12,7 @@
 #include "touchstone/interp/oracle/envelope.h"
 #include "touchstone/interp/oracle/explain.h"
 #include "touchstone/interp/oracle/subkernel.h"
+#include "touchstone/interp/oracle/unrounded.h"
 #include "touchstone/ops/decompose.h"
 
 namespace touchstone {
@@ -87,8 +88,12 @@ class Search {
       try_all(missing_terms(kernel_, judging_), "explained");
     try_all(orders(kernel_, inputs_, shape_, judging_), "explained");
     if (least_ > kMuchWider * failed_.relative.median) {
-      try_all(less_accurate_forms(judging_), "legal");
+      try_all(less_accurate_forms(kernel_, judging_), "legal");
       try_all({wide, declared.end()}, "legal");
+      if (const std::optional<DType> type = type_of_sums_in_turn()) {
+        const auto words = fmt::format("terms are added in their order in {}", name(*type));
+        if (!words_.starts_with("legal if " + words)) return "explained if " + words;
+      }
     }
     if (least_ > kMuchWider * failed_.relative.median)
       if (std::string pattern = scaled_or_shifted(); !pattern.empty()) return pattern;
@@ -107,6 +112,16 @@ class Search {
   bool pay(std::int64_t cost) {
     left_ -= cost + kCostOfStart;
     return left_ > 0;
+  }
+
+  std::optional<DType> type_of_sums_in_turn() {
+    if (failed_.sampled || !is_float(candidate_.dtype()) || !pay(cost_)) return std::nullopt;
+    try {
+      return interp::type_of_sums_in_turn(interp::make_program(kernel_, interp::Repeats::Kept),
+                                          inputs_, candidate_);
+    } catch (const AstError&) {
+      return std::nullopt;  // not a function of real numbers
+    }
   }
 
   // The legal results of all elements, and those which are wrong.

@@ -50,8 +50,9 @@ struct Change {
 /// Declarations of a profile, those that allow least first. Those for one function stand together,
 /// its least error first.
 std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile);
-/// Forms that a profile must name, and those whose condition may not hold.
-std::vector<Change> less_accurate_forms(const Judging& judging);
+/// Functions by formulas whose digits cancel; forms that a profile must name, and those whose
+/// condition may not hold.
+std::vector<Change> less_accurate_forms(const LazyOpPtr& kernel, const Judging& judging);
 /// Kernels with a fault that people make.
 std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging);
 /// Kernels whose sums lack several terms at one end, as many as a block has or leaves over.

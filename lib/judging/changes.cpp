@@ -224,8 +224,56 @@ std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile
   return changes;
 }
 
-std::vector<Change> less_accurate_forms(const Judging& judging) {
+namespace {
+
+// Functions as textbooks write them, whose digits cancel near 1 or 0.
+struct Textbook {
+  NamedFunction function;
+  std::string_view formula;
+  LazyOpPtr (*of)(const LazyOpPtr& x);
+};
+
+LazyOpPtr number(const LazyOpPtr& like, double value) {
+  return LazyOp::constant(
+      Scalar::from_double(like->dtype(), value),
+      ShapeTracker::contiguous(Shape(like->shape().size(), sint(1))).expand(like->shape()));
+}
+LazyOpPtr call(NamedFunction f, const LazyOpPtr& x) {
+  return LazyOp::make(Op::Function, {x}, FunctionArg{f});
+}
+LazyOpPtr product(const LazyOpPtr& x, const LazyOpPtr& y) { return LazyOp::binary(Op::Mul, x, y); }
+LazyOpPtr sum(const LazyOpPtr& x, const LazyOpPtr& y) { return LazyOp::binary(Op::Add, x, y); }
+
+constexpr Textbook kTextbooks[] = {
+    {NamedFunction::Gelu, "x/2 * (1 + erf(x / sqrt(2)))",
+     [](const LazyOpPtr& x) {
+       const LazyOpPtr erf = call(NamedFunction::Erf, product(x, number(x, std::sqrt(0.5))));
+       return product(product(x, number(x, 0.5)), sum(number(x, 1), erf));
+     }},
+    {NamedFunction::Expm1, "exp(x) - 1",
+     [](const LazyOpPtr& x) { return sum(call(NamedFunction::Exp, x), number(x, -1)); }},
+    {NamedFunction::Log1p, "log(1 + x)",
+     [](const LazyOpPtr& x) { return call(NamedFunction::Log, sum(number(x, 1), x)); }},
+};
+
+}  // namespace
+
+std::vector<Change> less_accurate_forms(const LazyOpPtr& kernel, const Judging& judging) {
   std::vector<Change> changes;
+  for (const Textbook& textbook : kTextbooks) {
+    const LazyOpPtr changed =
+        rebuild(kernel, [&](const LazyOpPtr& n, const std::vector<LazyOpPtr>& src) {
+          const auto* arg = std::get_if<FunctionArg>(&n->arg());
+          return arg != nullptr && arg->function == textbook.function && !arg->or_last
+                     ? textbook.of(src[0])
+                     : with_src(n, src);
+        });
+    if (!same(changed, kernel))
+      changes.push_back({.words = fmt::format("{} is computed as {}", info(textbook.function).name,
+                                              textbook.formula),
+                         .profile = judging.profile,
+                         .kernel = changed});
+  }
   if (!has_formula(judging)) return changes;
   for (const define::CompositeForm& form : define::composite_forms()) {
     if (form.by_default && form.sound == nullptr) continue;

@@ -17,6 +17,7 @@
 #include "touchstone/interp/oracle/declared_profile.h"
 #include "touchstone/interp/oracle/envelope.h"
 #include "touchstone/interp/oracle/subkernel.h"
+#include "touchstone/interp/oracle/unrounded.h"
 #include "touchstone/judging/cause.h"
 
 namespace touchstone {
@@ -215,6 +216,7 @@ Verdict in_forms(const LazyOpPtr& definition, Verdict found, std::span<Buffer* c
   const std::vector<std::int64_t> samples = samples_of(found, candidate.size());
   for (const define::FormulaForm& form :
        define::forms_of(judging.definition, shapes_of(judging), named, judging.profile.stores)) {
+    if (form.name == "exact numbers" && !judging.profile.excess) continue;  // the definition again
     // Another form has the same exact values, and these errors, but not the stage to name.
     if (is_found && found.suspect() &&
         (found.evidence->suspicion->test == "inner" || found.evidence->suspicion->test == "terms"))
@@ -279,10 +281,54 @@ std::string operands_of(const LazyOpPtr& kernel, std::span<Buffer* const> inputs
   return said.size() > kMostOperands ? std::string() : fmt::format("{}", fmt::join(said, ", "));
 }
 
+// "exactly 0.25; 3.2 ULP above it": the real number that one element of an elementwise formula of
+// functions stands for, beside the candidate's, if both are finite.
+std::string exact_of(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, std::int64_t index,
+                     const Scalar& got) {
+  constexpr double kFarOff = 1e6;  // in ULP: no error of rounding
+  const LazyOpPtr one = interp::one_element(kernel, interp::place_of(index, kernel));
+  bool has_function = false;
+  for (const LazyOpPtr& n : interp::nodes_of(one)) {
+    if (is_reduce(n->op()) || n->op() == Op::Gather) return {};
+    has_function = has_function || n->op() == Op::Function || n->op() == Op::Exp2 ||
+                   n->op() == Op::Log2 || n->op() == Op::Sin;
+  }
+  if (!has_function || !is_float(got.dtype()) || !std::isfinite(got.to_double())) return {};
+  static const std::unique_ptr<Device> host = make_interpreted_device();
+  Buffer output(*host, got.dtype(), 1);
+  const std::uint64_t bits = got.bits();
+  output.copy_in(std::as_bytes(std::span(&bits, 1)).first(output.bytes()));
+  const interp::ElementRun element{0, 1};
+  const interp::Hypothesis none{};
+  try {
+    const interp::Unrounded u = interp::evaluate_unrounded(interp::make_program(one), inputs,
+                                                           output, {&element, 1}, {&none, 1}, {});
+    const double exact = u.before_cast[0];
+    if (!std::isfinite(exact)) return {};
+    const DTypeInfo& type = info(got.dtype());
+    int exponent = 0;
+    std::frexp(exact, &exponent);
+    const double ulp = std::ldexp(1.0, std::max(exponent, type.min_exponent + 1) - type.digits);
+    // In float64 `exact` is rounded, its difference from the candidate is not.
+    const double off = (exact == u.exact[0] ? u.candidate[0] : got.to_double() - exact) / ulp;
+    const std::string text = fmt::format("exactly {:.{}g}", exact, type.digits > 24 ? 17 : 9);
+    return std::abs(off) > kFarOff ? text
+                                   : fmt::format("{}; {:.3g} ULP {} it", text, std::abs(off),
+                                                 off > 0 ? "above" : "below");
+  } catch (const AstError&) {
+    return {};  // not a function of real numbers
+  }
+}
+
 // Names the definition, its axes and the operands.
 void say_in_words_of(const Judging& judging, const LazyOpPtr& kernel, const define::Sizes& shape,
-                     std::span<Buffer* const> inputs, Verdict& failed) {
+                     std::span<Buffer* const> inputs, const Buffer& candidate, Verdict& failed) {
   failed.operands = operands_of(kernel, inputs, failed.index, judging);
+  if (!failed.operands.empty())
+    if (const std::string exact =
+            exact_of(kernel, inputs, failed.index, candidate.at(failed.index));
+        !exact.empty())
+      failed.operands += fmt::format(" ({})", exact);
   if (!has_formula(judging)) return;
   failed.at = place_in(shape, failed.index);
   failed.subject = judging.definition.size() <= kLongestSubject ? judging.definition : "the result";
@@ -371,7 +417,7 @@ Verdict judge(const LazyOpPtr& given, std::span<Buffer* const> inputs, const Buf
   const LazyOpPtr concrete = values.empty() ? kernel : bind_variables(kernel, values);
   const define::Sizes shape = output_shape(judging, concrete);
   add_cause(concrete, in, out, shape, judging, found);
-  if (found.outcome == Outcome::Fail) say_in_words_of(judging, concrete, shape, in, found);
+  if (found.outcome == Outcome::Fail) say_in_words_of(judging, concrete, shape, in, out, found);
   return found;
 }
 

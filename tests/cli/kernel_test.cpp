@@ -74,6 +74,17 @@ TEST_F(CliKernel, ATextBecomesAKernelThatRuns) {
     EXPECT_EQ(one.code, 1) << one.text;
     EXPECT_THAT(one.text, HasSubstr("(31.0): not legal under glibc (the default)"));
   }
+  for (const std::string verb : {"check", "explain --at 1"}) {
+    const Answer named =
+        touchstone_run(verb + " --op 'sum(x[2,3] * 2, axis=1)' --in x=" + file("x.npy") +
+                       " --out out=" + file("y.npy"));
+    EXPECT_EQ(named.code, 1) << named.text;
+    const Answer other =
+        touchstone_run(verb + " --op 'sum(x[2,3] * 2, axis=1)' --in x=" + file("x.npy") +
+                       " --out y=" + file("y.npy"));
+    EXPECT_EQ(other.code, 2) << other.text;
+    EXPECT_THAT(other.text, HasSubstr("a kernel's output is named out: write --out out="));
+  }
   const Answer nodes = touchstone_run("blame --op 'sum(x[2,3] * 2, axis=1)' --nodes");
   EXPECT_EQ(nodes.code, 0) << nodes.text;
   EXPECT_THAT(nodes.text, HasSubstr("REDUCE_SUM"));

@@ -2,6 +2,7 @@
 
     PYTHONPATH=build/dev/python python3 tests/python/beside.py [numpy | torch] [draws] [type] [a name]     prints disagreements
     .. beside.py power                                   the smallest fault of one element that is found, for each definition
+    .. beside.py named [numpy | torch] [draws] [type]    elementwise functions computed by the library in the type itself
 
 Results of NumPy are computed in float64 where they round, then rounded once to the type. Arguments have the names of the
 definition.
@@ -675,7 +676,54 @@ def compare(table, draws, only=None, kind="float32", statuses=None):
     return found
 
 
+ELEMENTWISE = ("exp2 log2 sin sqrt exp expm1 log log10 log1p rsqrt sigmoid silu tanh erf erfc gelu softplus cos tan asin acos atan atan2 sinh cosh asinh acosh atanh pow cbrt hypot "
+               "lgamma digamma erfinv floor ceil round trunc sign floor_div remainder selu elu mish softsign logsigmoid hardswish tanhshrink logit").split()
+UFUNCS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "pow": "power", "round": "rint", "floor_div": "floor_divide"}
+
+
+def in_own_type(source, name, kind):
+    """A library's function on numbers of the type; None: it has none."""
+    if source == "numpy":
+        function = getattr(np, UFUNCS.get(name, name), None)
+        if not isinstance(function, np.ufunc) or kind == "bfloat16":
+            return None
+        return lambda **k: np.asarray(called(function, {n: v.astype(kind) if is_drawn(v) else v for n, v in k.items()}))
+    import torch
+    from beside_torch import FUNCTIONS, tensor
+
+    def result(**k):
+        given = {n: tensor(v).to(getattr(torch, kind)) if is_drawn(v) else tensor(v) for n, v in k.items()}
+        return called(FUNCTIONS[name], given).to(torch.float64 if kind == "float64" else torch.float32).numpy()
+    return result if name in FUNCTIONS else None
+
+
+def named(source="numpy", draws="100", kind="float32"):
+    """{function: [PASS, WEAK, others, the first other]}; what a library refuses is left out."""
+    table = {}
+    with np.errstate(all="ignore"):
+        for name in ELEMENTWISE:
+            function, draw = in_own_type(source, name, kind), NUMPY[name][0] if name in NUMPY else WITHOUT[name]
+            for i in range(int(draws)) if function else ():
+                arguments = drawn(draw, name, i, kind)
+                try:
+                    result = function(**arguments)
+                except RuntimeError:  # "not implemented for 'Half'"
+                    break
+                formula, verdict = judged(name, arguments, result, kind)
+                row = table.setdefault(name, [0, 0, 0, ""])
+                which = {"PASS": 0, "WEAK": 1}.get(verdict.status, 2)
+                row[which] += 1
+                row[3] = row[3] or (f"{formula}: {verdict!s}" if which == 2 else "")
+    return table
+
+
 def main(source="numpy", draws="50", kind="float32", only=None):
+    if source == "named":
+        table = named(draws, *([kind] if kind.isdigit() else ["100", kind]), *([only] if only else []))
+        for name, (right, weak, other, why) in table.items():
+            print(f"{name}: {right} PASS, {weak} WEAK, {other} others{'; ' if why else ''}{why}")
+        print([sum(column) for column in list(zip(*table.values()))[:3]])
+        return
     if source == "power":
         for name in kernel.definitions:
             print(f"{name}: {power_of(name, int(draws))}")

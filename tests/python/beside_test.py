@@ -30,6 +30,11 @@ def test_results_of_numpy_are_legal():
     assert beside.compare(beside.NUMPY, DRAWS) == {}
 
 
+def test_functions_of_numpy_in_their_own_type_are_legal():
+    other = {name for name, row in beside.named("numpy", str(DRAWS), "float16").items() if row[2]}
+    assert not other
+
+
 def test_results_of_pytorch_are_legal():
     pytest.importorskip("torch")
     from beside_torch import KNOWN, TORCH
