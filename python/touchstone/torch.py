@@ -23,13 +23,15 @@ import re as _re
 import traceback as _traceback
 
 import torch as _torch
+import torch.nn.functional as _F
 from torch.utils._python_dispatch import TorchDispatchMode as _Mode
 from torch.utils._pytree import tree_map as _map
 
 from . import kernel as _kernel
+from .adapters import Adapter as _Adapter
 from .testing import assert_legal
 
-__all__ = ["Formula", "Operation", "Seen", "assert_legal", "formula", "judge", "watch"]
+__all__ = ["Adapter", "Formula", "Operation", "Seen", "assert_legal", "formula", "judge", "watch"]
 
 _TYPES = {getattr(_torch, name): name for name in (
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")}
@@ -741,3 +743,61 @@ class watch(_Mode):
             self.seen.operations.append(Operation(str(op), declared, verdict, where))
             if self.raises and not verdict.legal:
                 raise AssertionError(str(self.seen.operations[-1]))
+
+
+def _dim(function, result=lambda x: x):
+    return lambda x, axis: result(function(x, dim=axis))
+
+
+def _windows(function):
+    return lambda x, size, stride: function(x, size, stride)
+
+
+class Adapter(_Adapter):
+    """PyTorch, on the CPU or --device cuda; --compile judges what torch.compile makes of each function."""
+    name = "torch"
+    declared = {"ulp": {"sqrt": 1}, "casts_saturate": False, "zeros_alike": True}
+
+    def __init__(self, device="cpu", compile=False):
+        self.version, self.device = _torch.__version__, _torch.device(device)
+        if self.device.type == "cuda":
+            self.declared = {"base": "cuda", "casts_saturate": False, "zeros_alike": True}
+            self.library = {"ulp": {"recip": 2}}  # rsqrtf's documented error in CUDA
+            if compile:  # Triton's exp2 and division are PTX's ex2.approx.ftz and div.full
+                self.declared.update({"flush": "both", "ulp": {"exp2": 2.5, "recip": 2.5, "div": 2.5}})
+            _torch.backends.cuda.matmul.allow_tf32 = _torch.backends.cudnn.allow_tf32 = False
+        self.functions = {
+            "exp2": _torch.exp2, "log2": _torch.log2, "sin": _torch.sin, "sqrt": _torch.sqrt, "recip": _torch.reciprocal,
+            "neg": _torch.neg, "add": _torch.add, "sub": _torch.sub, "mul": _torch.mul, "div": _torch.div,
+            "maximum": _torch.maximum, "mod": _torch.fmod, "cmplt": _torch.lt, "cmpeq": _torch.eq, "exp": _torch.exp,
+            "log": _torch.log, "abs": _torch.abs, "rsqrt": _torch.rsqrt, "sigmoid": _torch.sigmoid, "relu": _torch.relu,
+            "silu": _F.silu, "softmax": _dim(_torch.softmax), "log_softmax": _dim(_torch.log_softmax),
+            "logsumexp": _dim(_torch.logsumexp), "sum": _dim(_torch.sum), "mean": _dim(_torch.mean),
+            "max": _dim(_torch.amax), "min": _dim(_torch.amin), "cumsum": _dim(_torch.cumsum),
+            "var": lambda x, axis: _torch.var(x, dim=axis, unbiased=False), "matmul": _torch.matmul,
+            "layer_norm": lambda x, w, b: _F.layer_norm(x, x.shape[-1:], w, b),
+            "std": lambda x, axis: _torch.std(x, dim=axis, unbiased=False), "batch_norm": _F.batch_norm,
+            "group_norm": lambda x, w, b, groups: _F.group_norm(x, groups, w, b),
+            "instance_norm": lambda x, w, b: _F.instance_norm(x, weight=w, bias=b),
+            "linear": _F.linear, "conv1d": _F.conv1d, "conv2d": _F.conv2d, "gelu": _F.gelu,
+            "gelu_tanh": lambda x: _F.gelu(x, approximate="tanh"), "softplus": _F.softplus,
+            **{name: _windows(getattr(_F, name)) for name in ("max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d")},
+            **{name: getattr(_torch, name) for name in (
+                "expm1", "log10", "log1p", "tanh", "erf", "erfc", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+                "asinh", "acosh", "atanh", "lgamma", "digamma", "erfinv", "floor", "ceil", "round", "trunc", "atan2", "pow",
+                "hypot")},
+        }
+        if hasattr(_F, "scaled_dot_product_attention"):
+            self.functions["attention"] = _F.scaled_dot_product_attention
+        if compile:
+            if not hasattr(_torch, "compile"):
+                raise ImportError(f"torch {_torch.__version__} has no torch.compile; it needs 2.0 or later")
+            self.functions = {name: _torch.compile(f) for name, f in self.functions.items()}
+
+    def to(self, array, dtype):
+        if dtype == "bfloat16":  # whose bits NumPy holds
+            return _torch.from_numpy(array.view("int16")).view(_torch.bfloat16).to(self.device)
+        return _torch.from_numpy(array).to(self.device)
+
+    def back(self, array):
+        return array.detach().cpu()
