@@ -10,6 +10,8 @@
         model(batch)
     print(seen)
 
+    fast = torch.compile(model, backend=touchstone.torch.compiled("inductor"))  # judges each graph that runs
+
 A function becomes a formula (docs/define.md), `formula(reference, x, w)`, which every verb takes. Operations without a
 row here are named, and the others are judged. Tried with PyTorch 1.13 and 2.11.
 """
@@ -31,7 +33,7 @@ from . import kernel as _kernel
 from .adapters import Adapter as _Adapter
 from .testing import assert_legal
 
-__all__ = ["Adapter", "Formula", "Operation", "Seen", "assert_legal", "formula", "judge", "watch"]
+__all__ = ["Adapter", "Formula", "Operation", "Seen", "assert_legal", "compiled", "formula", "judge", "watch"]
 
 _TYPES = {getattr(_torch, name): name for name in (
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")}
@@ -617,6 +619,8 @@ class _Writer(_torch.fx.Interpreter):
 def formula(fn, *inputs) -> Formula:
     """The formula of what fn computes of these tensors, traced once. Raises TypeError for an operation without a formula."""
     from torch.fx.experimental.proxy_tensor import make_fx
+    if type(fn).__name__ == "ExportedProgram":  # of torch.export
+        fn = fn.module()
     for x in inputs:
         if not isinstance(x, _torch.Tensor):
             raise TypeError(f"formula: the inputs are tensors of PyTorch, not {type(x).__name__}; bind others by a lambda")
@@ -643,7 +647,7 @@ def formula(fn, *inputs) -> Formula:
 
 
 def judge(fn, *inputs, actual, profile=None):
-    """The Verdict on `actual`, a tensor or several, as the results of fn(*inputs)."""
+    """The Verdict on `actual`, a tensor or several, as the results of fn(*inputs); fn may be a program of torch.export."""
     return formula(fn, *inputs).judge(actual, profile)
 
 
@@ -664,6 +668,11 @@ class Seen:
     def __init__(self):
         self.operations, self.unjudged, self.moved = [], _collections.Counter(), 0
 
+    def add(self, operation, raises):
+        self.operations.append(operation)
+        if raises and not operation.verdict.legal:
+            raise AssertionError(str(operation))
+
     @property
     def failures(self):
         return [o for o in self.operations if not o.verdict.legal]
@@ -677,6 +686,70 @@ class Seen:
         lines = [f"{n:6} {status:5} {name}" for (name, status), n in sorted(counts.items(), key=lambda c: (c[0][1], c[0][0]))]
         lines += [f"{n:6} not judged: {name}" for name, n in sorted(self.unjudged.items())]
         return "\n".join([*lines, *map(str, self.failures + self.weak)]) or "no operation ran"
+
+
+class compiled:
+    """A backend of torch.compile that judges the results of another one, on the values that each graph ran on.
+
+    inner: the other's name, or a function of (graph, inputs). profile, largest, raises: as of watch, of a graph's results;
+    raises is the default. .seen: a Seen, whose operations are the graphs' results.
+    """
+
+    def __init__(self, inner="inductor", profile=None, *, largest=1 << 20, raises=True):
+        self.inner, self.profile, self.largest, self.raises, self.seen = inner, profile, largest, raises, Seen()
+        self.graphs, self.__name__ = 0, f"touchstone({inner if isinstance(inner, str) else getattr(inner, '__name__', 'inner')})"
+
+    def __call__(self, graph, inputs, **options):
+        inner = self.inner
+        if isinstance(inner, str):
+            if not hasattr(_torch, "_dynamo"):
+                raise TypeError(f"PyTorch {_torch.__version__} has no torch.compile; it needs 2.0 or later")
+            inner = _torch._dynamo.lookup_backend(inner)
+        made = inner(graph, inputs, **options)
+        self.graphs += 1
+        name = f"graph {self.graphs}"
+
+        def run(*args):
+            before = [a.detach().clone() if isinstance(a, _torch.Tensor) else a for a in args]
+            result = made(*args)
+            self._judge(name, graph, before, result)
+            return result
+        return run
+
+    def _judge(self, name, graph, args, result):
+        at = [i for i, a in enumerate(args) if isinstance(a, _torch.Tensor)]
+        results = list(result) if isinstance(result, (tuple, list)) else [result]
+        kept = [i for i, r in enumerate(results) if isinstance(r, _torch.Tensor)]
+
+        def reference(*tensors):
+            given = list(args)
+            for i, tensor in zip(at, tensors):
+                given[i] = tensor
+            made = graph(*given)
+            made = list(made) if isinstance(made, (tuple, list)) else [made]
+            return tuple(made[i] for i in kept)
+        where = _where()
+        try:
+            text = formula(reference, *(args[i] for i in at))
+        except TypeError as why:
+            self.seen.unjudged[f"{name}: {why}"] += 1
+            return
+        for n, i in enumerate(kept):
+            if results[i].numel() > self.largest:
+                self.seen.unjudged[f"{name}: more than {self.largest} elements"] += 1
+                continue
+            try:
+                kernel, arrays = text.kernel(n)
+                verdict = _kernel.check(kernel, arrays, _host(results[i]), self.profile or _allowed(text.texts[n]))
+            except Exception as e:  # the program that is watched goes on
+                self.seen.unjudged[f"{name}: {(str(e).splitlines() or [type(e).__name__])[0]}"] += 1
+                continue
+            self.seen.add(Operation(f"{name}, result {i}", text.texts[n], verdict, where), self.raises)
+
+
+def _where():
+    return next((f"{f.filename}:{f.lineno}" for f in reversed(_traceback.extract_stack())
+                 if not f.filename.startswith((_PYTORCH, __file__, "<"))), "")
 
 
 class watch(_Mode):
@@ -724,8 +797,7 @@ class watch(_Mode):
         except _Unknown as e:
             self.seen.unjudged[f"{op}: {e}"] += 1
             return
-        where = next((f"{f.filename}:{f.lineno}" for f in reversed(_traceback.extract_stack())
-                      if not f.filename.startswith((_PYTORCH, __file__))), "")
+        where = _where()
         for text, value in zip(texts, result if isinstance(result, (tuple, list)) else (result,)):
             if text is None:
                 continue
@@ -740,9 +812,7 @@ class watch(_Mode):
             except Exception as e:  # the program that is watched goes on
                 self.seen.unjudged[f"{op}: {(str(e).splitlines() or [type(e).__name__])[0]}"] += 1
                 continue
-            self.seen.operations.append(Operation(str(op), declared, verdict, where))
-            if self.raises and not verdict.legal:
-                raise AssertionError(str(self.seen.operations[-1]))
+            self.seen.add(Operation(str(op), declared, verdict, where), self.raises)
 
 
 def _dim(function, result=lambda x: x):
