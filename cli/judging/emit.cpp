@@ -119,14 +119,16 @@ void write_programs(const fs::path& folder, const KernelToJudge& kernel,
   std::vector<emit::EmitInput> shapes;
   for (const NamedArray& in : inputs) shapes.push_back({in.array.dtype, in.array.shape});
   for (const emit::Language language : languages) {
+    std::string text;
     try {
-      write_file_atomically(folder / emit::info(language).file,
-                            emit::emitted(kernel.ast, shapes, language,
-                                          has_formula(kernel.judging) ? kernel.judging.definition
-                                                                      : kernel_name(kernel.ast)));
-    } catch (const ParseError& e) {
+      text = emit::emitted(
+          kernel.ast, shapes, language,
+          has_formula(kernel.judging) ? kernel.judging.definition : kernel_name(kernel.ast));
+    } catch (const Error& e) {
       ++unsaid[e.what()];
+      continue;
     }
+    write_file_atomically(folder / emit::info(language).file, text);
   }
 }
 
