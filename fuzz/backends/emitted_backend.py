@@ -66,10 +66,12 @@ class Python:
         kind = {"torch": "torch", "torch-inductor": "compile", "jax": "jax", "numpy": "cupy"}[engine]
         self.language = engine.split("-")[0]
         self.file = f"kernel_{self.language}.py"
+        if kind == "compile":
+            import torch
+            if not hasattr(torch, "compile"):
+                raise SystemExit(f"PyTorch {torch.__version__} has no torch.compile; it needs 2.0 or later")
         cuda_libraries.THEIRS = {} if device == "cpu" and engine == "torch" else cuda_libraries.THEIRS
         self.library = cuda_libraries.LIBRARIES[kind](cuda_libraries.options_of([], device))
-        if kind == "compile" and not hasattr(self.library.torch, "compile"):
-            raise SystemExit(f"PyTorch {self.library.version} has no torch.compile; it needs 2.0 or later")
         if engine.startswith("torch") and device == "cpu":
             self.library.torch.set_num_threads(1)
         self.runner = cuda_libraries.Runner(self.library)

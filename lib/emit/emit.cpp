@@ -375,8 +375,9 @@ Language parse_language(std::string_view name) {
     if (l.name == name) return l.language;
     names.push_back(l.name);
   }
-  throw ParseError(fmt::format("unknown language '{}'{}; choose from: {}", name,
-                               did_you_mean(name, names), fmt::join(names, ", ")));
+  const std::string nearest = did_you_mean(name, names);
+  throw ParseError(fmt::format("unknown language '{}'{}{}choose from: {}", name, nearest,
+                               nearest.empty() ? "; " : " Else ", fmt::join(names, ", ")));
 }
 
 std::vector<EmitInput> flat_inputs(const LazyOpPtr& kernel) {
