@@ -96,3 +96,18 @@ def test_a_finding_is_reported_in_the_engine_s_language(tmp_path):
     kernel = Kernel.from_json((folder / "kernel.json").read_text())
     right = touchstone.onnx.run((folder / "kernel.onnx").read_bytes(), inputs)["out"]
     assert check(kernel, list(inputs.values()), right).ok and not check(kernel, list(inputs.values()), np.load(folder / "answer.npy").reshape(right.shape)).ok
+
+
+def test_a_backend_gets_programs_and_is_not_asked_for_what_its_language_lacks(tmp_path):
+    backend = tmp_path / "mine.py"
+    backend.write_text("import base64, json, sys\nimport numpy as np\nprint(json.dumps({'touchstone_backend': 1, 'name': 'mine', 'programs': sys.argv[1]}), flush=True)\n"
+                       "input()\nfor line in sys.stdin:\n    ask = json.loads(line)\n    space = {}\n    exec(ask['program'], space)\n"
+                       "    given = [np.frombuffer(base64.b64decode(i['base64']), i['dtype']) for i in ask['inputs']]\n"
+                       "    print(json.dumps({'id': ask['id'], 'output': base64.b64encode(space['kernel'](*given).tobytes()).decode()}), flush=True)\n")
+
+    def judged(language):
+        return subprocess.run([os.environ["TOUCHSTONE_COMMAND"], "judge", "--backend", f"{sys.executable} -W ignore {backend} {language}", "--ops", "neg",
+                               "--dtypes", "f32,bf16,i8", "-n", "20"], capture_output=True, text=True)
+    ran = judged("numpy")
+    assert ran.returncode == 0 and re.search(r"10 PASS, 0 WEAK, 0 FAIL, 0 UNUSABLE, 5 unsupported", ran.stdout), ran.stdout + ran.stderr
+    assert "unknown language 'cobol'; choose from: numpy" in judged("cobol").stderr
