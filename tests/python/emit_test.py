@@ -4,6 +4,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -111,3 +112,15 @@ def test_a_backend_gets_programs_and_is_not_asked_for_what_its_language_lacks(tm
     ran = judged("numpy")
     assert ran.returncode == 0 and re.search(r"10 PASS, 0 WEAK, 0 FAIL, 0 UNUSABLE, 5 unsupported", ran.stdout), ran.stdout + ran.stderr
     assert "unknown language 'cobol'; choose from: numpy" in judged("cobol").stderr
+
+
+def test_jax_s_functions_run_on_a_stand_in(monkeypatch):
+    """NumPy under JAX's names; the functions themselves are tried where JAX is."""
+    jax = types.ModuleType("jax")
+    jax.config, jax.lax, jax.numpy = types.SimpleNamespace(update=lambda *a: None), types.SimpleNamespace(rem=np.fmod), np
+    jax.nn = types.SimpleNamespace(sigmoid=lambda x: 1 / (1 + np.exp(-x)))
+    for name, module in (("jax", jax), ("jax.numpy", np)):
+        monkeypatch.setitem(sys.modules, name, module)
+    for formula in ("softmax(x[4,6])", "flip(pad(x[4,6], before=[1,0], after=[0,2]), axis=[1])", "sigmoid(x[4,6])", "x[4,6] % 0.75"):
+        kernel = Kernel.from_formula(formula)
+        assert check(kernel, [X], function(kernel, "jax")(X), "library").ok
