@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "touchstone/base/error.h"
-#include "touchstone/model/onnx_texts.h"
 #include "touchstone/emit/foreign_types.h"
+#include "touchstone/model/onnx_texts.h"
 
 namespace touchstone::model {
 namespace {

@@ -7,8 +7,8 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/suggest.h"
-#include "touchstone/model/onnx_texts.h"
 #include "touchstone/emit/foreign_types.h"
+#include "touchstone/model/onnx_texts.h"
 #include "touchstone/model/stablehlo.h"
 
 namespace touchstone::model {
