@@ -24,7 +24,8 @@ Verb fuzz_verb(CLI::App& app) {
                 "What runs the kernels of area kernel: tiers (tcc for each, clang -O2 for one in "
                 "64), tcc, clang (-O0 for each, -O2 for one in 64), clang-O2 (for each), cpu (the "
                 "reference itself), cuda (a GPU), cuda-host (its thread grids, on the host), "
-                "numpy, pocl, a plugin X.so, or a command (docs/backends.md)")
+                "numpy, onnxruntime, torch, torch-inductor, jax, pocl, a plugin X.so, or a command "
+                "(docs/backends.md)")
       ->capture_default_str();
   v->add_option("--cases", o.cases, "Cases per area [1000, or as many as --time allows]")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40));

@@ -1,5 +1,8 @@
+#include "touchstone/emit/emit.h"
+
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 
@@ -107,8 +110,31 @@ std::int64_t count_of(const define::Sizes& shape) {
   return std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
 }
 
+// What languages could not say, and how often.
+using Unsaid = std::map<std::string, std::size_t>;
+
+void write_programs(const fs::path& folder, const KernelToJudge& kernel,
+                    const std::vector<NamedArray>& inputs,
+                    std::span<const emit::Language> languages, Unsaid& unsaid) {
+  std::vector<emit::EmitInput> shapes;
+  for (const NamedArray& in : inputs) shapes.push_back({in.array.dtype, in.array.shape});
+  for (const emit::Language language : languages) {
+    std::string text;
+    try {
+      text = emit::emitted(
+          kernel.ast, shapes, language,
+          has_formula(kernel.judging) ? kernel.judging.definition : kernel_name(kernel.ast));
+    } catch (const Error& e) {
+      ++unsaid[e.what()];
+      continue;
+    }
+    write_file_atomically(folder / emit::info(language).file, text);
+  }
+}
+
 void write_into(const fs::path& root, const std::vector<fuzz::SuiteCase>& cases,
-                const std::string& format, const Judging& judging) {
+                const std::string& format, const Judging& judging,
+                std::span<const emit::Language> languages, Unsaid& unsaid) {
   Progress progress("writing", static_cast<std::int64_t>(cases.size()));
   for (std::size_t i = 0; i < cases.size(); ++i) {
     Interrupt::poll();
@@ -128,6 +154,7 @@ void write_into(const fs::path& root, const std::vector<fuzz::SuiteCase>& cases,
       for (const NamedArray& input : inputs) write_npy(folder / (input.name + ".npy"), input.array);
     else
       write_array_file(folder / ("in." + format), inputs);
+    write_programs(folder, kernel, inputs, languages, unsaid);
     progress.update(static_cast<std::int64_t>(i + 1));
   }
 }
@@ -135,18 +162,23 @@ void write_into(const fs::path& root, const std::vector<fuzz::SuiteCase>& cases,
 }  // namespace
 
 void write_cases(const std::string& root_name, const std::vector<fuzz::SuiteCase>& cases,
-                 const std::string& format, const Judging& judging) {
+                 const std::string& format, const Judging& judging,
+                 const std::vector<std::string>& words) {
+  std::vector<emit::Language> languages;
+  for (const std::string& word : words) languages.push_back(emit::parse_language(word));
+  Unsaid unsaid;
   const fs::path root = root_name;
   make_empty_folder(root);
   OrderlyEnd end([] {});
   try {
-    write_into(root, cases, format, judging);
+    write_into(root, cases, format, judging, languages, unsaid);
   } catch (...) {  // removes the incomplete suite
     std::error_code ignored;
     for (const fuzz::SuiteCase& c : cases) fs::remove_all(root / c.name, ignored);
     end.leave();
     throw;
   }
+  for (const auto& [why, count] : unsaid) fmt::print("{}: {}\n", counted(count, "program"), why);
 }
 
 int run_emit(const EmitOptions& options) {
@@ -158,7 +190,7 @@ int run_emit(const EmitOptions& options) {
   if (!options.op.empty()) kernel = kernel_of_text(options.op, options.arrays);
   const std::vector<fuzz::SuiteCase> cases =
       options.op.empty() ? draw_suite(options.suite) : probe_cases(kernel.ast, options.suite.seed);
-  write_cases(options.folder, cases, options.format, kernel.judging);
+  write_cases(options.folder, cases, options.format, kernel.judging, options.languages);
   fmt::print(
       "{} in {}: each folder contains kernel.json and its inputs, {}\nwrite each output into the "
       "same folder as out.{}, then: touchstone judge {}{}\n",

@@ -69,7 +69,8 @@ std::vector<fuzz::SuiteCase> probe_cases(const LazyOpPtr& kernel, std::uint64_t 
 /// Writes a folder per case, with kernel.json, judging.json and its inputs, into a new or empty
 /// folder. Throws SystemError.
 void write_cases(const std::string& folder, const std::vector<fuzz::SuiteCase>& cases,
-                 const std::string& format, const Judging& judging);
+                 const std::string& format, const Judging& judging,
+                 const std::vector<std::string>& languages = {});
 
 /// A buffer on `device` with these elements.
 BufferPtr to_buffer(Device& device, const HostArray& array);

@@ -51,6 +51,9 @@ Verb emit_verb(CLI::App& app) {
        "npy: one file per input, in1.npy, in2.npy, ...; npz, safetensors: all in one, in.npz")
       ->capture_default_str()
       ->check(CLI::IsMember({"npy", "npz", "safetensors"}));
+  v->add_option("--as", o.languages,
+                "Write each kernel as a program, too: onnx, stablehlo, torch, jax, numpy")
+      ->delimiter(',');
   return {v, [] { return run_emit(o); }, add_work_limits(v, o.limits)};
 }
 

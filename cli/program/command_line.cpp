@@ -124,7 +124,7 @@ void add_limits(CLI::App* v, BackendOptions& o) {
 void add_backend_options(CLI::App* v, BackendOptions& o) {
   v->add_option("--backend", o.command,
                 "A command that runs kernels and speaks the protocol of docs/backends.md; or an "
-                "included adapter: numpy, torch, pocl");
+                "included adapter: numpy, onnxruntime, torch, torch-inductor, jax, pocl");
   v->add_option("--plugin", o.plugin,
                 "A shared object that runs kernels, with the functions of touchstone/backend.h")
       ->excludes("--backend");

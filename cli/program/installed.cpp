@@ -1,5 +1,6 @@
 #include "touchstone/cli/program/installed.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <vector>
@@ -73,10 +74,15 @@ std::string quoted(const std::string& word) {
 
 Adapter adapter_named(const std::string& name) {
   if (name == "pocl") return {{}, adapter("opencl_plugin.so").string()};
-  if (name != "numpy" && name != "torch") return {};
+  constexpr std::string_view kEmitted[] = {"onnxruntime", "torch", "torch-inductor", "jax"};
+  const bool emitted = std::ranges::count(kEmitted, name) > 0;
+  if (name != "numpy" && !emitted) return {};
   // Debian's packages belong to its own Python.
   const std::string python = fs::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ";
-  return {python + quoted(adapter(name + "_backend.py").string()), {}};
+  return {emitted
+              ? fmt::format("{}{} {}", python, quoted(adapter("emitted_backend.py").string()), name)
+              : python + quoted(adapter("numpy_backend.py").string()),
+          {}};
 }
 
 }  // namespace touchstone::cli

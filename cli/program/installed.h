@@ -25,7 +25,7 @@ std::string quoted(const std::string& word);
 struct Adapter {
   std::string command, plugin;
 };
-/// Finds numpy, torch or pocl. Throws as `adapter`.
+/// Finds numpy, onnxruntime, torch, torch-inductor, jax or pocl. Throws as `adapter`.
 Adapter adapter_named(const std::string& name);
 
 }  // namespace touchstone::cli

@@ -137,6 +137,16 @@ class ProcessBackend final : public KernelBackend {
   Profile profile(const LazyOpPtr& /*kernel*/) override {
     return declared_profile(capabilities().profile);
   }
+  std::pair<std::string, std::string> program(const KernelCase& c) override {
+    const std::optional<emit::Language> language = capabilities().programs;
+    if (!language) return {};
+    try {
+      return {std::string(emit::info(*language).file),
+              foreign::program_of(c.concrete(), c.inputs, *language)};
+    } catch (const Error&) {  // it cannot be said, so it never ran
+      return {};
+    }
+  }
   // The backend's own message is printed with the finding.
   foreign::Answer run(const KernelCase& c) override {
     foreign::Answer answer = process_.run(kernel_file(c.concrete()), c.inputs);

@@ -29,6 +29,10 @@ class KernelBackend {
   virtual bool differs_on(const LazyOpPtr& /*kernel*/) { return true; }
   /// The code that runs for a kernel, if available.
   virtual std::string source(const LazyOpPtr& /*kernel*/) { return {}; }
+  /// That code for a case and the name of its file; of foreign backends that want programs, these.
+  virtual std::pair<std::string, std::string> program(const KernelCase& c) {
+    return {"kernel.c", source(c.kernel)};
+  }
   /// Never throws for a fault of a foreign backend; a device of ours throws its own errors.
   virtual foreign::Answer run(const KernelCase& c) = 0;
   /// The same with memory beside the buffers guarded and inputs write-protected: a violation ends

@@ -1,6 +1,5 @@
 """PyTorch, torch.compile, JAX and CuPy on a GPU: a backend over the line protocol of
-docs/backends.md, or outputs for suites of `touchstone emit`, all in one start. torch_backend.py is
-its PyTorch on the CPU.
+docs/backends.md, or outputs for suites of `touchstone emit`, all in one start.
 
 touchstone judge --backend 'python3 fuzz/backends/cuda_libraries.py --library jax' --memory 0
 python3 fuzz/backends/cuda_libraries.py --library torch --suite SUITE --out torch.npy

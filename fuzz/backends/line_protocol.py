@@ -41,7 +41,8 @@ def answer(question, hello, run):
         return {"touchstone_backend": 1, **hello}
     try:
         inputs = [base64.b64decode(a["base64"]) for a in question["inputs"]]
-        output = run(question["kernel"], [a["dtype"] for a in question["inputs"]], inputs)
+        more = [question["program"]] if "program" in question else []  # where the greeting has "programs"
+        output = run(question["kernel"], [a["dtype"] for a in question["inputs"]], inputs, *more)
         return {"id": question["id"], "output": base64.b64encode(output).decode()}
     except (Unsupported, IndexError) as why:  # IndexError: of a checked position
         return {"id": question["id"], "unsupported": str(why)}
@@ -72,6 +73,6 @@ def write_output(path, kernel, output):
 
 
 def serve(hello, run):
-    """Answers until the input ends. run(kernel, dtypes, inputs as bytes) returns the output's bytes."""
+    """Answers until the input ends. run(kernel, dtypes, inputs as bytes[, program]) returns the output's bytes."""
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line), hello, run)), flush=True)

@@ -121,8 +121,7 @@ void write_finding_folder(const std::filesystem::path& folder, const KernelCase&
   std::filesystem::permissions(folder / "again.sh", std::filesystem::perms::owner_all, error);
   write("verdict.txt", failure.relation + "\n" + failure.detail + "\n\n" + str(c));
   if (backend == nullptr) return;
-  if (const std::string source = backend->source(c.kernel); !source.empty())
-    write("kernel.c", source);
+  if (const auto [file, source] = backend->program(c); !source.empty()) write(file, source);
   const foreign::Answer answer = backend->run(c);
   if (answer.kind != foreign::Answer::Kind::Output) return;
   write_npy(folder / "answer.npy", answer.output);

@@ -6,13 +6,16 @@
  * handle that returned them: they are valid until its next call that changes it or returns a text,
  * or until it is freed. NULL may be freed. Nothing here exits the process or handles signals. A
  * forked child can continue in one thread; if it was forked during another thread's call, every
- * call fails at once with TOUCHSTONE_STATUS_SYSTEM. Only touchstone_judge_and_print prints. C99 and
- * later, C++. */
+ * call fails at once with TOUCHSTONE_STATUS_SYSTEM. Only touchstone_judge_and_print and
+ * touchstone_judge_operation print. C99 and later, C++. */
 #ifndef TOUCHSTONE_H
 #define TOUCHSTONE_H
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #if defined(__GNUC__)
 #define TOUCHSTONE_API __attribute__((visibility("default")))
@@ -240,6 +243,103 @@ TOUCHSTONE_API const char* touchstone_verdict_text(const touchstone_verdict* ver
 TOUCHSTONE_API size_t touchstone_verdict_checked(const touchstone_verdict* verdict);
 TOUCHSTONE_API size_t touchstone_verdict_wrong(const touchstone_verdict* verdict);
 TOUCHSTONE_API int64_t touchstone_verdict_first(const touchstone_verdict* verdict);
+
+/* ---- Inside a backend, with nothing more to link: what an operation read and wrote ---- */
+
+/* An array of a backend: its name in the operation ("" for the output), its element type ("f32",
+ * "i64", ...), and its row-major elements. */
+typedef struct touchstone_array {
+  const char* name;
+  const char* type;
+  const void* data;
+  size_t bytes;
+  size_t rank;
+  int64_t shape[8];
+} touchstone_array;
+
+/* Where `name` stands first in `text` as a word that is no function; NULL: nowhere. */
+static inline const char* touchstone_word_in(const char* text, const char* name) {
+  const size_t size = strlen(name);
+  const char* at = text;
+  if (size == 0) return NULL;
+  for (; (at = strstr(at, name)) != NULL; ++at) {
+    static const char kWord[] = "_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const char after = at[size];
+    if ((at == text || strchr(kWord, at[-1]) == NULL) &&
+        (after == '\0' || (after != '(' && strchr(kWord, after) == NULL)))
+      return at;
+  }
+  return NULL;
+}
+
+/* Judges `output` as the result of an operation, as "softmax(x, axis=1)", on its named inputs (in
+ * any order, 15 at most). profile: as in touchstone_check. */
+static inline touchstone_status touchstone_judge_arrays(const char* operation,
+                                                        const touchstone_array* output,
+                                                        const touchstone_array* inputs,
+                                                        size_t count, const char* profile,
+                                                        touchstone_verdict** verdict) {
+  enum { kMost = 15, kDeclared = 8 * 21 + 40 };
+  const void* buffers[kMost + 1];
+  size_t bytes[kMost + 1], used = 0, i, axis;
+  char done[kMost] = {0};
+  const char* rest = operation;
+  touchstone_kernel* kernel = NULL;
+  touchstone_status status;
+  char *text, *to;
+  if (count > kMost) count = kMost; /* the library then refuses: too few */
+  to = text = (char*)malloc(strlen(operation) + count * kDeclared + 1);
+  if (text == NULL) return TOUCHSTONE_STATUS_MEMORY;
+  *to = '\0';
+  buffers[0] = output->data;
+  bytes[0] = output->bytes;
+  for (;;) { /* declares each input where it stands first */
+    const char* next = NULL;
+    size_t which = 0, part;
+    const touchstone_array* x;
+    for (i = 0; i < count; ++i) {
+      const char* const at = done[i] ? NULL : touchstone_word_in(operation, inputs[i].name);
+      if (at == NULL || (next != NULL && at > next)) continue;
+      next = at;
+      which = i;
+    }
+    if (next == NULL) break;
+    x = &inputs[which];
+    part = (size_t)(next - rest) + strlen(x->name);
+    memcpy(to, rest, part);
+    to += part;
+    rest = next + strlen(x->name);
+    *to++ = '[';
+    for (axis = 0; axis < x->rank && axis < 8; ++axis)
+      to += snprintf(to, 24, "%s%lld", axis ? "," : "", (long long)x->shape[axis]);
+    to += snprintf(to, 16, "]:%.12s", x->type);
+    done[which] = 1;
+    buffers[++used] = x->data;
+    bytes[used] = x->bytes;
+  }
+  strcpy(to, rest);
+  status = touchstone_kernel_formula(text, &kernel);
+  free(text);
+  if (status == TOUCHSTONE_STATUS_OK)
+    status = touchstone_check(kernel, profile, buffers, bytes, used + 1, verdict);
+  touchstone_kernel_free(kernel);
+  return status;
+}
+
+/* The same under the usual profile; prints the operation and its verdict, or the error, to standard
+ * output. Returns the outcome; TOUCHSTONE_UNUSABLE after an error. */
+static inline int touchstone_judge_operation(const char* operation, const touchstone_array* output,
+                                             const touchstone_array* inputs, size_t count) {
+  touchstone_verdict* verdict = NULL;
+  const touchstone_status status =
+      touchstone_judge_arrays(operation, output, inputs, count, NULL, &verdict);
+  const int outcome =
+      status == TOUCHSTONE_STATUS_OK ? touchstone_verdict_outcome(verdict) : TOUCHSTONE_UNUSABLE;
+  printf("%s: %s\n", operation,
+         status == TOUCHSTONE_STATUS_OK ? touchstone_verdict_text(verdict) : touchstone_error());
+  touchstone_verdict_free(verdict);
+  return outcome;
+}
 
 #ifdef __cplusplus
 }

@@ -125,7 +125,20 @@ Capabilities capabilities_from(std::string_view line) {
   if (!arrays.empty() && arrays != "base64" && arrays != "files")
     throw ParseError("its \"arrays\" must be \"base64\" or \"files\"");
   c.arrays_in_files = arrays == "files";
+  if (const std::string language = text_member(said, "programs"); !language.empty())
+    c.programs = emit::parse_language(language);
   return c;
+}
+
+std::string program_of(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
+                       emit::Language language) {
+  for (const LazyOpPtr& node : toposort(kernel))
+    if (node->op() == Op::Gather && node->buffer().checked)
+      throw ParseError(fmt::format("{} cannot say that a position out of range is an error",
+                                   emit::info(language).title));
+  std::vector<emit::EmitInput> flat;
+  for (const HostArray& input : inputs) flat.push_back({input.dtype, {input.size()}});
+  return emit::emitted(kernel, flat, language, kernel_name(kernel));
 }
 
 Answer answer_from(std::string_view line, std::int64_t id, HostArray wanted,
@@ -217,7 +230,7 @@ void BackendProcess::start() {
 
 // The request line for one kernel.
 std::string BackendProcess::question(const KernelFile& kernel, std::span<const HostArray> inputs,
-                                     const HostArray& wanted) {
+                                     const HostArray& wanted, const std::string& program) {
   ordered_json line = {{"id", asked_}, {"kernel", ordered_json::parse(to_json(kernel))}};
   ordered_json& arrays = line["inputs"] = ordered_json::array();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -233,6 +246,8 @@ std::string BackendProcess::question(const KernelFile& kernel, std::span<const H
   }
   ordered_json& output = line["output"] = description(wanted);
   if (capabilities_.arrays_in_files) output["npy"] = scratch_->cleared("out.npy").string();
+  if (!program.empty())
+    line["program"] = capabilities_.programs == emit::Language::Onnx ? to_base64(program) : program;
   return line.dump() + '\n';
 }
 
@@ -253,9 +268,17 @@ Answer BackendProcess::run(const KernelFile& kernel, std::span<const HostArray> 
     return {Answer::Kind::Unusable, fmt::format("it was not run again after {} hangs", hangs_), {}};
   try {
     start();
+    std::string program;
+    if (capabilities_.programs) {
+      try {
+        program = program_of(kernel.ast, inputs, *capabilities_.programs);
+      } catch (const Error& e) {
+        return {Answer::Kind::Unsupported, e.what(), {}};
+      }
+    }
     ++asked_;
     HostArray wanted = output_of(kernel);
-    const std::string line = question(kernel, inputs, wanted);
+    const std::string line = question(kernel, inputs, wanted, program);
     return listen(line, std::move(wanted));
   } catch (const Error& e) {
     return stop(Answer::Kind::Unusable, e.what());

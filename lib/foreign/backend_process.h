@@ -2,11 +2,13 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "touchstone/emit/emit.h"
 #include "touchstone/files/npy.h"
 #include "touchstone/foreign/child.h"
 #include "touchstone/ops/kernel_json.h"
@@ -17,9 +19,10 @@ namespace touchstone::foreign {
 /// the `why` of an Answer, only through `visible`.
 struct Capabilities {
   std::string name;
-  std::string version;           // empty: not given
-  std::string profile;           // a name or JSON text; empty: not given
-  bool arrays_in_files = false;  // otherwise in base64
+  std::string version;                          // empty: not given
+  std::string profile;                          // a name or JSON text; empty: not given
+  bool arrays_in_files = false;                 // otherwise in base64
+  std::optional<emit::Language> programs = {};  // the language that it wants kernels in, too
 };
 
 /// The outcome of one kernel.
@@ -53,6 +56,11 @@ Capabilities capabilities_from(std::string_view line);
 Answer answer_from(std::string_view line, std::int64_t id, HostArray wanted,
                    const std::filesystem::path& file = {});
 
+/// The kernel as the program that a backend gets, with flat inputs. Throws ParseError for what the
+/// language cannot say.
+std::string program_of(const LazyOpPtr& kernel, std::span<const HostArray> inputs,
+                       emit::Language language);
+
 /// An external backend as a child process that speaks the line protocol of docs/backends.md, in a
 /// room (process/room.h) unless TOUCHSTONE_ROOM is `off`. After an invalid answer, a hang or a
 /// crash it is ended and restarted for the next kernel.
@@ -82,7 +90,7 @@ class BackendProcess {
  private:
   void start();
   std::string question(const KernelFile& kernel, std::span<const HostArray> inputs,
-                       const HostArray& wanted);
+                       const HostArray& wanted, const std::string& program);
   Answer listen(const std::string& question, HostArray wanted);
   Answer stop(Answer::Kind kind, const std::string& why, const std::string& in_short = {});
 

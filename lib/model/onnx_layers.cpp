@@ -8,7 +8,6 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/model/onnx_texts.h"
-#include "touchstone/model/onnx_types.h"
 
 namespace touchstone::model {
 namespace {

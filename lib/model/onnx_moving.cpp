@@ -8,8 +8,8 @@
 #include <fmt/ranges.h>
 
 #include "touchstone/base/error.h"
+#include "touchstone/emit/foreign_types.h"
 #include "touchstone/model/onnx_texts.h"
-#include "touchstone/model/onnx_types.h"
 
 namespace touchstone::model {
 namespace {
@@ -190,7 +190,7 @@ std::string one_hot(Step& s) {
 
 std::string eye_like(Step& s) {
   const std::optional<DType> to =
-      s.is_set("dtype") ? dtype_of_onnx(s.whole("dtype", 1)) : s.operand(0).dtype;
+      s.is_set("dtype") ? emit::dtype_of_onnx(s.whole("dtype", 1)) : s.operand(0).dtype;
   if (!to || s.rank() != 2) return "";
   return fmt::format("one_hot(arange(size={}) + {}, classes={}, dtype={})", s.shape().at(0),
                      s.whole("k", 0), s.shape().at(1), info(*to).short_name);

@@ -7,10 +7,16 @@
 #include "touchstone/base/checked.h"
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
-#include "touchstone/model/onnx_types.h"
+#include "touchstone/emit/foreign_types.h"
+#include "touchstone/emit/onnx_wire.h"
 #include "touchstone/model/program.h"
 
 namespace touchstone::model {
+
+using emit::dtype_of_onnx;
+using emit::field_of;
+using emit::put;
+
 namespace {
 
 constexpr int kMostGraphDepth = 16, kMostCallDepth = 16;
@@ -99,6 +105,21 @@ struct Function {
   int version = 0;
 };
 
+// The call that a node stands in: the function's attributes, its values' new names, and the
+// prefix of the others.
+struct Call {
+  Attributes given = {};
+  std::string prefix = {};
+  std::map<std::string, std::string, std::less<>> renamed = {};
+  int calls = 0, version = 0;
+
+  std::string name(std::string text) const {
+    if (text.empty() || prefix.empty()) return text;
+    const auto it = renamed.find(text);
+    return it != renamed.end() ? it->second : prefix + text;
+  }
+};
+
 class Reader {
  public:
   Reader(const std::string& where, const std::string& folder) : where_(where), folder_(folder) {}
@@ -154,7 +175,7 @@ class Reader {
         case 7: made.nodes.push_back(f.block_of()); break;
         case 9: opset(f.block_of(), made.version); break;
         case 10: domain = f.text(); break;
-        case 11: attribute(f.block_of(), made.defaults, {}, 0); break;
+        case 11: attribute(f.block_of(), made.defaults, 0, {}); break;
         default: break;
       }
     functions_[full_name(domain, name)] = std::move(made);
@@ -164,22 +185,27 @@ class Reader {
     return domain.empty() || domain == "ai.onnx" ? name : domain + "." + name;
   }
 
-  Graph read_graph(std::string_view bytes, int depth) {
+  Graph read_graph(std::string_view bytes, int depth, const Call& call = {}) {
     if (depth > kMostGraphDepth) fail("graphs are nested more than {} deep", kMostGraphDepth);
     Graph graph;
     std::vector<Operation> found;
     for (Fields f(bytes, where_); f.next();) switch (f.field) {
-        case 1: node(f.block_of(), found, {}, "", depth, 0); break;
+        case 1: node(f.block_of(), found, depth, call); break;
         case 5: {
           std::string name;
           HostArray value = tensor(f.block_of(), name);
-          graph.constants[name] = std::move(value);
+          graph.constants[call.name(std::move(name))] = std::move(value);
           break;
         }
-        case 11: graph.inputs.push_back(argument(f.block_of())); break;
+        case 11:
         case 12:
         case 13: {
-          const Argument a = argument(f.block_of());
+          Argument a = argument(f.block_of());
+          a.name = call.name(std::move(a.name));
+          if (f.field == 11) {
+            graph.inputs.push_back(std::move(a));
+            break;
+          }
           if (a.dtype) graph.types[a.name] = *a.dtype;
           if (f.field == 12) graph.outputs.push_back(a.name);
           break;
@@ -252,22 +278,14 @@ class Reader {
     return names;
   }
 
-  // Appends the node, or the nodes of the function that it calls. `given`: the attributes of the
-  // function that holds it; `prefix`: of the values inside that function.
-  void node(std::string_view bytes, std::vector<Operation>& to, const Attributes& given,
-            const std::string& prefix, int depth, int calls,
-            const std::map<std::string, std::string, std::less<>>& renamed = {}, int version = 0) {
+  // Appends the node, or the nodes of the function that it calls.
+  void node(std::string_view bytes, std::vector<Operation>& to, int depth, const Call& call) {
     Operation op;
     std::string name, domain, kind;
     std::vector<std::string_view> attributes;
-    const auto value = [&](std::string text) {
-      if (text.empty() || prefix.empty()) return text;
-      const auto it = renamed.find(text);
-      return it != renamed.end() ? it->second : prefix + text;
-    };
     for (Fields f(bytes, where_); f.next();) switch (f.field) {
-        case 1: op.inputs.push_back(value(f.text())); break;
-        case 2: op.outputs.push_back(value(f.text())); break;
+        case 1: op.inputs.push_back(call.name(f.text())); break;
+        case 2: op.outputs.push_back(call.name(f.text())); break;
         case 3: name = f.text(); break;
         case 4: kind = f.text(); break;
         case 5: attributes.push_back(f.block_of()); break;
@@ -278,33 +296,31 @@ class Reader {
     if (++count_ > kMostOperations)
       fail("there are more than {} nodes, with those of functions called", kMostOperations);
     op.place = fmt::format("node {}{} {}", count_, name.empty() ? "" : " '" + name + "'", op.kind);
-    op.version = version;
+    op.version = call.version;
     op.source = bytes;
-    for (const std::string_view a : attributes) attribute(a, op.attributes, given, depth, op.place);
+    for (const std::string_view a : attributes) attribute(a, op.attributes, depth, call, op.place);
     const auto function = functions_.find(op.kind);
     if (function == functions_.end()) {
       to.push_back(std::move(op));
       if (to.size() > kMostOperations) fail("there are more than {} nodes", kMostOperations);
       return;
     }
-    if (calls >= kMostCallDepth)
+    if (call.calls >= kMostCallDepth)
       fail("{}: functions call each other more than {} deep", op.place, kMostCallDepth);
     const Function& f = function->second;
     if (op.inputs.size() > f.inputs.size() || op.outputs.size() > f.outputs.size())
       fail("{}: the function has {} inputs and {} outputs", op.place, f.inputs.size(),
            f.outputs.size());
-    std::map<std::string, std::string, std::less<>> names;
+    Call inside{f.defaults, fmt::format("{}#{}/", op.kind, count_), {}, call.calls + 1, f.version};
     for (std::size_t i = 0; i < f.inputs.size(); ++i)
-      names[f.inputs[i]] = i < op.inputs.size() ? op.inputs[i] : "";
-    for (std::size_t i = 0; i < op.outputs.size(); ++i) names[f.outputs[i]] = op.outputs[i];
-    Attributes all = f.defaults;
-    for (const auto& [key, a] : op.attributes) all[key] = a;
-    const std::string inside = fmt::format("{}#{}/", op.kind, count_);
-    for (const std::string_view n : f.nodes)
-      node(n, to, all, inside, depth, calls + 1, names, f.version);
+      inside.renamed[f.inputs[i]] = i < op.inputs.size() ? op.inputs[i] : "";
+    for (std::size_t i = 0; i < op.outputs.size(); ++i)
+      inside.renamed[f.outputs[i]] = op.outputs[i];
+    for (const auto& [key, a] : op.attributes) inside.given[key] = a;
+    for (const std::string_view n : f.nodes) node(n, to, depth, inside);
   }
 
-  void attribute(std::string_view bytes, Attributes& to, const Attributes& given, int depth,
+  void attribute(std::string_view bytes, Attributes& to, int depth, const Call& call,
                  const std::string& place = "") {
     std::string name, from, text;
     std::int64_t type = 0, whole = 0;
@@ -337,7 +353,7 @@ class Reader {
         default: break;
       }
     if (!from.empty()) {  // an attribute of the function
-      if (const auto it = given.find(from); it != given.end()) to[name] = it->second;
+      if (const auto it = call.given.find(from); it != call.given.end()) to[name] = it->second;
       return;
     }
     std::string ignored;
@@ -346,7 +362,7 @@ class Reader {
       case 2: to[name] = whole; break;
       case 3: to[name] = text; break;
       case 4: to[name] = tensor(tensor_bytes, ignored); break;
-      case 5: to[name] = std::make_shared<const Graph>(read_graph(graph, depth + 1)); break;
+      case 5: to[name] = std::make_shared<const Graph>(read_graph(graph, depth + 1, call)); break;
       case 6: to[name] = floats; break;
       case 7: to[name] = ints; break;
       case 8: to[name] = texts; break;
@@ -478,25 +494,6 @@ class Reader {
   std::size_t count_ = 0;
 };
 
-void put_varint(std::string& to, std::uint64_t value) {
-  for (; value >= 0x80; value >>= 7) to += static_cast<char>((value & 0x7f) | 0x80);
-  to += static_cast<char>(value);
-}
-void put(std::string& to, int field, std::string_view block) {
-  put_varint(to, static_cast<std::uint64_t>(field) << 3 | 2);
-  put_varint(to, block.size());
-  to += block;
-}
-void put(std::string& to, int field, std::int64_t value) {
-  put_varint(to, static_cast<std::uint64_t>(field) << 3);
-  put_varint(to, static_cast<std::uint64_t>(value));
-}
-std::string field_of(int field, std::string_view block) {
-  std::string out;
-  put(out, field, block);
-  return out;
-}
-
 }  // namespace
 
 ModelProgram parse_onnx(std::string_view bytes, const std::string& where,
@@ -519,8 +516,7 @@ std::string exposing(std::string_view onnx, const std::vector<std::string>& valu
 
 std::string single_node(const ModelProgram& program, const Operation& operation,
                         const std::map<std::string, const HostArray*>& inputs) {
-  std::string graph, opset, model;
-  std::string node;  // with the names of the program: in a function the node has others
+  std::string graph, node;  // with the names of the program: in a function the node has others
   for (const std::string& in : operation.inputs) put(node, 1, in);
   for (const std::string& out : operation.outputs) put(node, 2, out);
   const std::string where = "the node";
@@ -528,27 +524,11 @@ std::string single_node(const ModelProgram& program, const Operation& operation,
     if (f.field > 2 && f.is_block) put(node, f.field, f.block);
   put(graph, 1, node);
   put(graph, 2, "node");
-  for (const auto& [name, array] : inputs) {
-    std::string shape, tensor, info;
-    for (const std::int64_t size : array->shape) {
-      std::string dim;
-      put(dim, 1, size);
-      put(shape, 1, dim);
-    }
-    put(tensor, 1, onnx_of_dtype(array->dtype));
-    put(tensor, 2, shape);
-    put(info, 1, name);
-    put(info, 2, field_of(1, tensor));
-    put(graph, 11, info);
-  }
+  for (const auto& [name, array] : inputs)
+    put(graph, 11, emit::value_info(name, array->dtype, array->shape));
   for (const std::string& name : operation.outputs)
     if (!name.empty()) put(graph, 12, field_of(1, name));
-  put(opset, 1, "");
-  put(opset, 2, std::int64_t{program.version});
-  put(model, 1, std::int64_t{8});
-  put(model, 8, opset);
-  put(model, 7, graph);
-  return model;
+  return emit::model(graph, program.version);
 }
 
 }  // namespace touchstone::model

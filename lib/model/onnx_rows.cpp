@@ -7,8 +7,8 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/base/suggest.h"
+#include "touchstone/emit/foreign_types.h"
 #include "touchstone/model/onnx_texts.h"
-#include "touchstone/model/onnx_types.h"
 #include "touchstone/model/stablehlo.h"
 
 namespace touchstone::model {
@@ -152,7 +152,7 @@ Texts cast_to(Step& s, const std::string& to) {
   return {"", {fmt::format("cast({}, {})", s.name(0), to)}};
 }
 Texts cast(Step& s) {
-  const std::optional<DType> to = dtype_of_onnx(s.whole("to", 0));
+  const std::optional<DType> to = emit::dtype_of_onnx(s.whole("to", 0));
   if (!to) return {"", {""}};
   return cast_to(s, std::string(info(*to).short_name));
 }
@@ -372,7 +372,7 @@ std::string determinant(Step& s) {
 Row window(std::vector<double> terms) {
   return [terms](Step& s) {
     const std::int64_t size = s.ints(0).at(0);
-    const std::optional<DType> to = dtype_of_onnx(s.whole("output_datatype", 1));
+    const std::optional<DType> to = emit::dtype_of_onnx(s.whole("output_datatype", 1));
     if (!to) return Texts{"", {""}};
     const double n =
         static_cast<double>(s.whole("periodic", 1) != 0 || size == 1 ? size : size - 1);

@@ -10,6 +10,7 @@
 #include "touchstone/base/error.h"
 #include "touchstone/base/file.h"
 #include "touchstone/dtype/scalar.h"
+#include "touchstone/emit/foreign_types.h"
 #include "touchstone/model/program.h"
 #include "touchstone/model/stablehlo.h"
 
@@ -555,20 +556,8 @@ TensorType tensor_type(std::string_view text) {
     out.is_complex = true;
     text = text.substr(8, text.size() - 9);
   }
-  struct Word {
-    std::string_view word;
-    DType dtype;
-  };
-  constexpr Word kWords[] = {{"i1", DType::Bool},          {"i8", DType::Int8},
-                             {"i16", DType::Int16},        {"i32", DType::Int32},
-                             {"i64", DType::Int64},        {"ui8", DType::UInt8},
-                             {"ui16", DType::UInt16},      {"ui32", DType::UInt32},
-                             {"ui64", DType::UInt64},      {"f16", DType::Float16},
-                             {"bf16", DType::BFloat16},    {"f32", DType::Float32},
-                             {"f64", DType::Float64},      {"f8E4M3FN", DType::Float8E4M3},
-                             {"f8E5M2", DType::Float8E5M2}};
-  const auto* word = std::ranges::find(kWords, text, &Word::word);
-  if (word == std::end(kWords)) throw refuse();
+  const auto* word = std::ranges::find(emit::foreign_types, text, &emit::ForeignType::mlir);
+  if (word == emit::foreign_types.end()) throw refuse();
   out.dtype = word->dtype;
   std::int64_t count = out.is_complex ? 2 : 1;
   for (const std::int64_t size : out.shape)

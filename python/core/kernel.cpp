@@ -1,6 +1,7 @@
 #include "kernel.h"
 
 #include "arrays.h"
+#include "touchstone/emit/emit.h"
 #include "touchstone/fuzz/judge/probe.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/blame.h"
@@ -329,6 +330,21 @@ void bind_kernel(py::module_& m) {
       .def(
           "to_json", [](const KernelToJudge& k) { return to_json(k); }, Free(),
           "The kernel.json; equal kernels have equal text.")
+      .def(
+          "emit",
+          [](const KernelToJudge& k, const std::string& language) -> py::object {
+            const emit::Language as = emit::parse_language(language);
+            std::vector<emit::EmitInput> inputs = emit::flat_inputs(k.ast);
+            const std::vector<define::InputShape> shapes = shapes_of(k.judging);
+            for (std::size_t i = 0; i < inputs.size() && i < shapes.size(); ++i)
+              inputs[i].shape = shapes[i].shape;
+            const std::string text = emit::emitted(k.ast, inputs, as, k.judging.definition);
+            if (as == emit::Language::Onnx) return py::bytes(text);
+            return py::str(text);
+          },
+          py::arg("language"),
+          "The kernel as a program: 'onnx' (bytes), 'stablehlo', 'torch', 'jax' or 'numpy' (text "
+          "with a function `kernel`). Raises ParseError for what the language cannot say.")
       .def(
           "bind",
           [](const KernelToJudge& k, const symbolic::Values& values) { return bound(k, values); },

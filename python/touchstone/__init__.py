@@ -14,7 +14,8 @@ import importlib
 from ._core import (AstError, BufferError, DTypeError, Error, IndexError, Interrupted, OverflowError, ParseError, ShapeError,
                     SystemError, __version__)
 
-_MODULES = {"symbolic", "view", "maps", "kernel", "judge", "testing", "adapters", "compat", "nn", "optim", "tensor", "onnx", "jax"}
+_MODULES = {"symbolic", "view", "maps", "kernel", "judge", "testing", "adapters", "compat", "nn", "optim", "tensor", "onnx", "jax",
+            "tinygrad"}
 _OF_TENSOR = {"Tensor", "jit", "no_grad", "devices", "manual_seed"}
 
 _LIKE_PYTHON_S = {"BufferError", "IndexError", "OverflowError", "SystemError"}

@@ -80,6 +80,6 @@ class _Module(_types.ModuleType):
 
 
 if __name__ == "__main__":
-    from touchstone.adapters.command import main
+    from touchstone.adapters import main
     _sys.exit(main())
 _sys.modules[__name__].__class__ = _Module

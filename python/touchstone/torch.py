@@ -10,6 +10,8 @@
         model(batch)
     print(seen)
 
+    fast = torch.compile(model, backend=touchstone.torch.compiled("inductor"))  # judges each graph that runs
+
 A function becomes a formula (docs/define.md), `formula(reference, x, w)`, which every verb takes. Operations without a
 row here are named, and the others are judged. Tried with PyTorch 1.13 and 2.11.
 """
@@ -23,13 +25,15 @@ import re as _re
 import traceback as _traceback
 
 import torch as _torch
+import torch.nn.functional as _F
 from torch.utils._python_dispatch import TorchDispatchMode as _Mode
 from torch.utils._pytree import tree_map as _map
 
 from . import kernel as _kernel
+from .adapters import Adapter as _Adapter
 from .testing import assert_legal
 
-__all__ = ["Formula", "Operation", "Seen", "assert_legal", "formula", "judge", "watch"]
+__all__ = ["Adapter", "Formula", "Operation", "Seen", "assert_legal", "compiled", "formula", "judge", "watch"]
 
 _TYPES = {getattr(_torch, name): name for name in (
     "float64", "float32", "float16", "bfloat16", "int64", "int32", "int16", "int8", "uint8", "bool")}
@@ -615,6 +619,8 @@ class _Writer(_torch.fx.Interpreter):
 def formula(fn, *inputs) -> Formula:
     """The formula of what fn computes of these tensors, traced once. Raises TypeError for an operation without a formula."""
     from torch.fx.experimental.proxy_tensor import make_fx
+    if type(fn).__name__ == "ExportedProgram":  # of torch.export
+        fn = fn.module()
     for x in inputs:
         if not isinstance(x, _torch.Tensor):
             raise TypeError(f"formula: the inputs are tensors of PyTorch, not {type(x).__name__}; bind others by a lambda")
@@ -641,7 +647,7 @@ def formula(fn, *inputs) -> Formula:
 
 
 def judge(fn, *inputs, actual, profile=None):
-    """The Verdict on `actual`, a tensor or several, as the results of fn(*inputs)."""
+    """The Verdict on `actual`, a tensor or several, as the results of fn(*inputs); fn may be a program of torch.export."""
     return formula(fn, *inputs).judge(actual, profile)
 
 
@@ -662,6 +668,11 @@ class Seen:
     def __init__(self):
         self.operations, self.unjudged, self.moved = [], _collections.Counter(), 0
 
+    def add(self, operation, raises):
+        self.operations.append(operation)
+        if raises and not operation.verdict.legal:
+            raise AssertionError(str(operation))
+
     @property
     def failures(self):
         return [o for o in self.operations if not o.verdict.legal]
@@ -675,6 +686,70 @@ class Seen:
         lines = [f"{n:6} {status:5} {name}" for (name, status), n in sorted(counts.items(), key=lambda c: (c[0][1], c[0][0]))]
         lines += [f"{n:6} not judged: {name}" for name, n in sorted(self.unjudged.items())]
         return "\n".join([*lines, *map(str, self.failures + self.weak)]) or "no operation ran"
+
+
+class compiled:
+    """A backend of torch.compile that judges the results of another one, on the values that each graph ran on.
+
+    inner: the other's name, or a function of (graph, inputs). profile, largest, raises: as of watch, of a graph's results;
+    raises is the default. .seen: a Seen, whose operations are the graphs' results.
+    """
+
+    def __init__(self, inner="inductor", profile=None, *, largest=1 << 20, raises=True):
+        self.inner, self.profile, self.largest, self.raises, self.seen = inner, profile, largest, raises, Seen()
+        self.graphs, self.__name__ = 0, f"touchstone({inner if isinstance(inner, str) else getattr(inner, '__name__', 'inner')})"
+
+    def __call__(self, graph, inputs, **options):
+        inner = self.inner
+        if isinstance(inner, str):
+            if not hasattr(_torch, "_dynamo"):
+                raise TypeError(f"PyTorch {_torch.__version__} has no torch.compile; it needs 2.0 or later")
+            inner = _torch._dynamo.lookup_backend(inner)
+        made = inner(graph, inputs, **options)
+        self.graphs += 1
+        name = f"graph {self.graphs}"
+
+        def run(*args):
+            before = [a.detach().clone() if isinstance(a, _torch.Tensor) else a for a in args]
+            result = made(*args)
+            self._judge(name, graph, before, result)
+            return result
+        return run
+
+    def _judge(self, name, graph, args, result):
+        at = [i for i, a in enumerate(args) if isinstance(a, _torch.Tensor)]
+        results = list(result) if isinstance(result, (tuple, list)) else [result]
+        kept = [i for i, r in enumerate(results) if isinstance(r, _torch.Tensor)]
+
+        def reference(*tensors):
+            given = list(args)
+            for i, tensor in zip(at, tensors):
+                given[i] = tensor
+            made = graph(*given)
+            made = list(made) if isinstance(made, (tuple, list)) else [made]
+            return tuple(made[i] for i in kept)
+        where = _where()
+        try:
+            text = formula(reference, *(args[i] for i in at))
+        except TypeError as why:
+            self.seen.unjudged[f"{name}: {why}"] += 1
+            return
+        for n, i in enumerate(kept):
+            if results[i].numel() > self.largest:
+                self.seen.unjudged[f"{name}: more than {self.largest} elements"] += 1
+                continue
+            try:
+                kernel, arrays = text.kernel(n)
+                verdict = _kernel.check(kernel, arrays, _host(results[i]), self.profile or _allowed(text.texts[n]))
+            except Exception as e:  # the program that is watched goes on
+                self.seen.unjudged[f"{name}: {(str(e).splitlines() or [type(e).__name__])[0]}"] += 1
+                continue
+            self.seen.add(Operation(f"{name}, result {i}", text.texts[n], verdict, where), self.raises)
+
+
+def _where():
+    return next((f"{f.filename}:{f.lineno}" for f in reversed(_traceback.extract_stack())
+                 if not f.filename.startswith((_PYTORCH, __file__, "<"))), "")
 
 
 class watch(_Mode):
@@ -722,8 +797,7 @@ class watch(_Mode):
         except _Unknown as e:
             self.seen.unjudged[f"{op}: {e}"] += 1
             return
-        where = next((f"{f.filename}:{f.lineno}" for f in reversed(_traceback.extract_stack())
-                      if not f.filename.startswith((_PYTORCH, __file__))), "")
+        where = _where()
         for text, value in zip(texts, result if isinstance(result, (tuple, list)) else (result,)):
             if text is None:
                 continue
@@ -738,6 +812,62 @@ class watch(_Mode):
             except Exception as e:  # the program that is watched goes on
                 self.seen.unjudged[f"{op}: {(str(e).splitlines() or [type(e).__name__])[0]}"] += 1
                 continue
-            self.seen.operations.append(Operation(str(op), declared, verdict, where))
-            if self.raises and not verdict.legal:
-                raise AssertionError(str(self.seen.operations[-1]))
+            self.seen.add(Operation(str(op), declared, verdict, where), self.raises)
+
+
+def _dim(function, result=lambda x: x):
+    return lambda x, axis: result(function(x, dim=axis))
+
+
+def _windows(function):
+    return lambda x, size, stride: function(x, size, stride)
+
+
+class Adapter(_Adapter):
+    """PyTorch, on the CPU or --device cuda; --compile judges what torch.compile makes of each function."""
+    name = "torch"
+    declared = {"ulp": {"sqrt": 1}, "casts_saturate": False, "zeros_alike": True}
+
+    def __init__(self, device="cpu", compile=False):
+        self.version, self.device = _torch.__version__, _torch.device(device)
+        if self.device.type == "cuda":
+            self.declared = {"base": "cuda", "casts_saturate": False, "zeros_alike": True}
+            self.library = {"ulp": {"recip": 2}}  # rsqrtf's documented error in CUDA
+            if compile:  # Triton's exp2 and division are PTX's ex2.approx.ftz and div.full
+                self.declared.update({"flush": "both", "ulp": {"exp2": 2.5, "recip": 2.5, "div": 2.5}})
+            _torch.backends.cuda.matmul.allow_tf32 = _torch.backends.cudnn.allow_tf32 = False
+        self.functions = {
+            "exp2": _torch.exp2, "log2": _torch.log2, "sin": _torch.sin, "sqrt": _torch.sqrt, "recip": _torch.reciprocal,
+            "neg": _torch.neg, "add": _torch.add, "sub": _torch.sub, "mul": _torch.mul, "div": _torch.div,
+            "maximum": _torch.maximum, "mod": _torch.fmod, "cmplt": _torch.lt, "cmpeq": _torch.eq, "exp": _torch.exp,
+            "log": _torch.log, "abs": _torch.abs, "rsqrt": _torch.rsqrt, "sigmoid": _torch.sigmoid, "relu": _torch.relu,
+            "silu": _F.silu, "softmax": _dim(_torch.softmax), "log_softmax": _dim(_torch.log_softmax),
+            "logsumexp": _dim(_torch.logsumexp), "sum": _dim(_torch.sum), "mean": _dim(_torch.mean),
+            "max": _dim(_torch.amax), "min": _dim(_torch.amin), "cumsum": _dim(_torch.cumsum),
+            "var": lambda x, axis: _torch.var(x, dim=axis, unbiased=False), "matmul": _torch.matmul,
+            "layer_norm": lambda x, w, b: _F.layer_norm(x, x.shape[-1:], w, b),
+            "std": lambda x, axis: _torch.std(x, dim=axis, unbiased=False), "batch_norm": _F.batch_norm,
+            "group_norm": lambda x, w, b, groups: _F.group_norm(x, groups, w, b),
+            "instance_norm": lambda x, w, b: _F.instance_norm(x, weight=w, bias=b),
+            "linear": _F.linear, "conv1d": _F.conv1d, "conv2d": _F.conv2d, "gelu": _F.gelu,
+            "gelu_tanh": lambda x: _F.gelu(x, approximate="tanh"), "softplus": _F.softplus,
+            **{name: _windows(getattr(_F, name)) for name in ("max_pool1d", "max_pool2d", "avg_pool1d", "avg_pool2d")},
+            **{name: getattr(_torch, name) for name in (
+                "expm1", "log10", "log1p", "tanh", "erf", "erfc", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh",
+                "asinh", "acosh", "atanh", "lgamma", "digamma", "erfinv", "floor", "ceil", "round", "trunc", "atan2", "pow",
+                "hypot")},
+        }
+        if hasattr(_F, "scaled_dot_product_attention"):
+            self.functions["attention"] = _F.scaled_dot_product_attention
+        if compile:
+            if not hasattr(_torch, "compile"):
+                raise ImportError(f"torch {_torch.__version__} has no torch.compile; it needs 2.0 or later")
+            self.functions = {name: _torch.compile(f) for name, f in self.functions.items()}
+
+    def to(self, array, dtype):
+        if dtype == "bfloat16":  # whose bits NumPy holds
+            return _torch.from_numpy(array.view("int16")).view(_torch.bfloat16).to(self.device)
+        return _torch.from_numpy(array).to(self.device)
+
+    def back(self, array):
+        return array.detach().cpu()

@@ -57,7 +57,26 @@ static void kernels(void) {
   touchstone_kernel_free(kernel);
 }
 
+static void arrays(void) {
+  const float x[6] = {1, 2, 3, 4, 5, 6}, w[3] = {1, 10, 100}, right[2] = {321, 654},
+              wrong[2] = {321, 655};
+  const touchstone_array in[] = {{"w", "f32", w, sizeof w, 2, {3, 1}},
+                                 {"x", "f32", x, sizeof x, 2, {2, 3}}};
+  touchstone_array out = {"", "f32", right, sizeof right, 2, {2, 1}};
+  touchstone_verdict* verdict = NULL;
+  EXPECT(touchstone_judge_operation("matmul(x, w)", &out, in, 2) == TOUCHSTONE_PASS);
+  out.data = wrong;
+  EXPECT(touchstone_judge_operation("matmul(x, w)", &out, in, 2) == TOUCHSTONE_FAIL);
+  EXPECT(touchstone_judge_arrays("matmul(x, w)", &out, in, 2, "glibc", &verdict) ==
+         TOUCHSTONE_STATUS_OK);
+  touchstone_verdict_free(verdict);
+  /* An array that the operation lacks, and one that it has and is not given. */
+  EXPECT(touchstone_judge_operation("matmul(x, v)", &out, in, 2) == TOUCHSTONE_UNUSABLE);
+  EXPECT(touchstone_judge_operation("relu(x)", &out, in, 2) == TOUCHSTONE_UNUSABLE);
+}
+
 int main(void) {
+  arrays();
   simplify();
   prove();
   views();

@@ -326,7 +326,7 @@ TEST_F(CliBackend, PyTorchIsABackendToo) {
   const Answer run =
       touchstone_run("judge --backend '" + python3 +
                      " " TOUCHSTONE_SOURCE_DIR
-                     "/fuzz/backends/torch_backend.py' --timeout 120 --memory 0 "
+                     "/fuzz/backends/emitted_backend.py torch' --timeout 120 --memory 0 "
                      "--ops add,where,mulacc,reduce_sum --dtypes bool,i8,bf16,f32 -n 60");
   EXPECT_GE(count(run, "PASS"), 40) << run.text;
   EXPECT_EQ(count(run, "FAIL"), 0) << run.text;

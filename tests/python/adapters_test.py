@@ -30,18 +30,11 @@ class Recording(types.ModuleType):
 def install(monkeypatch, **modules):
     for name, module in modules.items():
         monkeypatch.setitem(sys.modules, name.replace("__", "."), module)
-    monkeypatch.delitem(sys.modules, "touchstone.adapters.jax", raising=False)
-    monkeypatch.delitem(sys.modules, "touchstone.adapters.cupy", raising=False)
 
 
 def softmax(x, axis):
     e = np.exp(x - x.max(axis=axis, keepdims=True))
     return e / e.sum(axis=axis, keepdims=True)
-
-
-def test_each_is_short():
-    for name in adapters.NAMES:
-        assert len((pathlib.Path(adapters.__file__).parent / f"{name}.py").read_text().splitlines()) < 100
 
 
 def test_numpy():
@@ -81,7 +74,7 @@ def standins(monkeypatch):
     """Stand-ins for packages that are not installed; they record calls."""
     monkeypatch.syspath_prepend(str(STANDINS))
     names = ("tinygrad", "tinygrad.device", "tinygrad.ops", "tinygrad.tensor", "onnx", "onnxruntime")
-    fresh = [*names, "touchstone.adapters.onnxruntime", "touchstone.adapters.tinygrad"]
+    fresh = [*names, "touchstone.tinygrad"]
     for name in fresh:
         monkeypatch.delitem(sys.modules, name, raising=False)
     yield
@@ -109,7 +102,7 @@ def test_onnxruntime(standins):
 def test_tinygrad_s_kernels_are_judged(standins):
     from tinygrad.device import Device, asked, captured
     from tinygrad.tensor import Tensor
-    from touchstone.adapters.tinygrad import watch
+    from touchstone.tinygrad import watch
     device, x = Device["CLANG"], Tensor(np.linspace(-3, 3, 24, dtype="f4").reshape(4, 6))
     kept = type(device.get_runner).__name__
     with watch(device) as verdicts:
@@ -140,7 +133,7 @@ def test_tinygrad_s_kernels_are_judged(standins):
 def test_tinygrad_s_sizes_may_be_variables(standins):
     from tinygrad import ops as tiny
     from tinygrad.device import Buffer, Device
-    from touchstone.adapters.tinygrad import watch
+    from touchstone.tinygrad import watch
     n = tiny.Variable("n", 1, 8)
     st = tiny.contiguous((n, 3))
     x = tiny.LazyOp(tiny.BufferOps.LOAD, (), tiny.MemBuffer(1, tiny.float32, st))
@@ -176,7 +169,6 @@ def test_what_a_device_declares_is_never_less_than_its_base():
 
 def test_packages_that_are_missing(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
-    monkeypatch.delitem(sys.modules, "touchstone.adapters.cupy", raising=False)
     with pytest.raises(ImportError):
         adapters.load("cupy")
     with pytest.raises(ValueError, match="choose from"):

@@ -127,12 +127,42 @@ class Lstm(nn.Module):
         y, _ = s.l(x)
         return s.f(s.gru(y)[0][-1])
 
+class QuantizedCnn(nn.Module):
+    """Activations in uint8 and weights in int8 between quantizers, as trained for them."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.last = nn.Conv2d(1, 4, 3, padding=1), nn.Conv2d(4, 6, 3), nn.Linear(54, 10)
+
+    def forward(self, x):
+        weight = lambda m, scale: torch.fake_quantize_per_tensor_affine(m.weight, scale, 0, -128, 127)  # noqa: E731
+        value = lambda y, scale, zero: torch.fake_quantize_per_tensor_affine(y, scale, zero, 0, 255)  # noqa: E731
+        y = torch.relu(nn.functional.conv2d(value(x, .03, 128), weight(self.first, .003), self.first.bias, padding=1))
+        y = nn.functional.max_pool2d(value(y, .01, 0), 2)
+        y = value(torch.relu(nn.functional.conv2d(y, weight(self.second, .002), self.second.bias)), .01, 0)
+        return value(nn.functional.linear(y.flatten(1), weight(self.last, .001), self.last.bias), .01, 128)
+
+
+class Q4Linear(nn.Module):
+    """A linear layer of ggml's q4_0: blocks of 32 weights, two in a byte, with one float16 scale."""
+
+    def __init__(self, size=64, out=24):
+        super().__init__()
+        self.register_buffer("packed", torch.randint(0, 256, (out, size // 32, 16), dtype=torch.int32))
+        self.register_buffer("scale", (torch.rand(out, size // 32, 1) * .1).half())
+
+    def forward(self, x):
+        low, high = torch.remainder(self.packed, 16), torch.div(self.packed, 16, rounding_mode="floor")
+        weight = (torch.cat([low, high], -1) - 8).float() * self.scale.float()
+        return x @ weight.flatten(1).t()
+
+
 def models():
     r = torch.randn
     return {"lenet": (LeNet(), [r(2, 1, 28, 28)], ["x"]), "resnet": (ResNet(), [r(2, 3, 32, 32)], ["x"]), "mobilenet": (MobileNet(), [r(2, 8, 12, 12)], ["x"]),
             "vit": (ViT(), [r(2, 3, 16, 16)], ["x"]), "gpt": (GPT(), [torch.randint(0, 50, (2, 5)), r(2, 4, 7, 8), r(2, 4, 7, 8)], ["tokens", "keys", "values"]),
             "llama": (Llama(), [r(2, 12, 32)], ["x"]), "whisper": (Whisper(), [r(2, 20, 16)], ["mel"]), "unet": (UNet(), [r(1, 3, 8, 8), r(1, 6)], ["x", "time"]),
-            "lstm": (Lstm(), [r(4, 3, 6)], ["x"])}
+            "lstm": (Lstm(), [r(4, 3, 6)], ["x"]), "int8 cnn": (QuantizedCnn(), [r(2, 1, 10, 10)], ["x"]), "q4_0": (Q4Linear(), [r(5, 64)], ["x"])}
 
 if __name__ == "__main__":
     folder = pathlib.Path(sys.argv[1]); folder.mkdir(exist_ok=True)

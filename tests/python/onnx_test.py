@@ -119,6 +119,38 @@ def test_graphs_run_and_functions_expand():
     assert touchstone.onnx.run(call, {"x": x})["z"].tolist() == [4, 8]
 
 
+def test_graphs_inside_functions_read_the_function_s_values():
+    x, info = np.float32([1, -2]), helper.make_tensor_value_info
+    branch = lambda op, out: helper.make_graph([helper.make_node(op, ["a", "k"], [out])], op, [], [info(out, TensorProto.FLOAT, [2])])  # noqa: E731
+    body = [helper.make_node("Add", ["a", "a"], ["k"]),
+            helper.make_node("If", ["c"], ["b"], then_branch=branch("Add", "t"), else_branch=branch("Mul", "e"))]
+    choose = helper.make_function("my", "Choose", ["a", "c"], ["b"], body, [helper.make_opsetid("", 16)])
+    inputs = {"x": x, "yes": np.array(True), "no": np.array(False)}
+    model = made([helper.make_node("Choose", ["x", "yes"], ["y"], domain="my"), helper.make_node("Choose", ["y", "no"], ["z"], domain="my")],
+                 inputs, ["y", "z"], functions=[choose])
+    values = touchstone.onnx.run(model, inputs)
+    assert values["y"].tolist() == [3, -6] and values["z"].tolist() == [18, 72]
+    assert statuses(touchstone.onnx.judge(model, inputs, values)) == {"y": "PASS", "z": "PASS"}
+
+
+def test_an_int8_network_of_quantized_operators():
+    rng = np.random.default_rng(5)
+    weights = {"w": rng.integers(-127, 128, (4, 1, 3, 3)).astype(np.int8), "v": rng.integers(-127, 128, (64, 5)).astype(np.int8), "shape": np.int64([2, 64]),
+               "bias": rng.integers(-500, 500, 4).astype(np.int32), "f": np.float32(.02), "g": np.float32(.01), "h": np.float32(.5), "z": np.uint8(128), "o": np.int8(0)}
+    x = rng.standard_normal((2, 1, 10, 10)).astype(np.float32)
+    model = made([helper.make_node("QuantizeLinear", ["x", "f", "z"], ["q"]),
+                  helper.make_node("QLinearConv", ["q", "f", "z", "w", "g", "o", "h", "z", "bias"], ["c"]),
+                  helper.make_node("MaxPool", ["c"], ["p"], kernel_shape=[2, 2], strides=[2, 2]), helper.make_node("Reshape", ["p", "shape"], ["r"]),
+                  helper.make_node("QLinearMatMul", ["r", "h", "z", "v", "g", "o", "h", "z"], ["m"]),
+                  helper.make_node("DequantizeLinear", ["m", "h", "z"], ["y"])], {"x": x}, ["y"], weights)
+    values = touchstone.onnx.run(model, {"x": x}, ["q", "c", "p", "m", "y"])
+    assert len(set(values["c"].ravel().tolist())) > 20 and set(statuses(touchstone.onnx.judge(model, {"x": x}, values)).values()) == {"PASS"}
+    wrong = values["c"].copy()
+    wrong.reshape(-1)[7] ^= 1
+    said = statuses(touchstone.onnx.judge(model, {"x": x}, {**values, "c": wrong}))
+    assert said["c"] == "FAIL" and said["q"] == said["y"] == "PASS"
+
+
 def test_the_exposed_model_is_that_model_with_more_outputs():
     model, inputs, _ = perceptron()
     shown = onnx.load_model_from_string(touchstone.onnx.exposed(model))

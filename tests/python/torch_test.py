@@ -164,3 +164,68 @@ def test_exported_networks_are_read_and_their_faults_found(tmp_path):
         status = {v.name: v.status for v in touchstone.onnx.judge(model, given, {**values, value: wrong})}
         assert status[value] == "FAIL", (name, value)
         assert next(n for n in model.values if status[n] == "FAIL") == value
+
+
+def compiled_by(backend, function):
+    """As torch.compile does, which 1.13 lacks: traces at the first call and gives the graph to the backend."""
+    made = []
+
+    def call(*inputs):
+        if not made:
+            made.append(backend(torch.fx.symbolic_trace(function), list(inputs)))
+        result = made[0](*inputs)
+        return result
+    return call
+
+
+def test_what_an_inner_backend_compiles_is_judged(monkeypatch):
+    import types
+    asked = []
+
+    def inductor(graph, inputs):
+        asked.append(len(inputs))
+        return graph.forward
+    monkeypatch.setattr(torch, "_dynamo", types.SimpleNamespace(lookup_backend={"inductor": inductor}.__getitem__), raising=False)
+    backend = touchstone.torch.compiled("inductor")
+    run = compiled_by(backend, lambda x, w: (torch.softmax(x @ w, -1), x.sum(0)))
+    x, w = drawn((4, 8), (8, 5))
+    for scale in (1, 2):
+        run(x * scale, w)
+    assert asked == [2] and [o.name for o in backend.seen.operations] == ["graph 1, result 0", "graph 1, result 1"] * 2
+    assert not backend.seen.failures and "softmax(" in backend.seen.operations[0].formula and __file__ in backend.seen.operations[0].where
+
+    def faulty(graph, inputs):
+        return lambda *args: tuple(y * (1 + 1e-3) for y in graph(*args))
+    with pytest.raises(AssertionError, match="graph 1, result 0"):
+        compiled_by(touchstone.torch.compiled(faulty), lambda x, w: (torch.softmax(x @ w, -1),))(x, w)
+    noting = touchstone.torch.compiled(faulty, raises=False)
+    compiled_by(noting, lambda x, w: (torch.relu(x) @ w, torch.exp(x)))(x, w)
+    assert len(noting.seen.failures) == 2
+    odd = touchstone.torch.compiled(faulty)
+    compiled_by(odd, lambda x: (torch.median(x) + x,))(x)
+    assert not odd.seen.operations and "no formula for aten.median" in next(iter(odd.seen.unjudged))
+
+
+def test_a_graph_may_take_numbers_and_write_its_inputs():
+    def writes(graph, inputs):
+        return lambda x, n: (x.mul_(n),)
+    backend = touchstone.torch.compiled(writes)
+    x, = drawn((4, 8))
+    was = x.clone()
+    backend(lambda x, n: (x * n,), [x, 3])(x, 3)
+    assert torch.equal(x, was * 3) and [o.verdict.status for o in backend.seen.operations] == ["PASS"]
+
+
+def test_programs_of_torch_export_are_references():
+    class ExportedProgram:  # as torch.export's: not callable, its module is
+        def __init__(self, module):
+            self._module = module
+
+        def module(self):
+            return self._module
+    net = torch.nn.Sequential(torch.nn.Linear(8, 4), torch.nn.ReLU())
+    x, = drawn((3, 8))
+    with torch.no_grad():
+        y = net(x)
+    assert touchstone.torch.judge(ExportedProgram(torch.fx.symbolic_trace(net)), x, actual=y).legal
+    assert not touchstone.torch.judge(ExportedProgram(net), x, actual=y + 1).legal

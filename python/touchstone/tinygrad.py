@@ -5,9 +5,9 @@ TinyJit calls it directly. buffers[0] is the output.
 """
 import numpy as np
 
-from . import Adapter as _Adapter
-from .._judging import profile as _profile
-from ..compat.tinygrad.ops import _dtype, to_kernel
+from ._judging import profile as _profile
+from .adapters import Adapter as _Adapter
+from .compat.tinygrad.ops import _dtype, to_kernel
 
 # Its C takes a maximum by a ternary, so that NaN may be dropped and either zero returned.
 _DECLARED = {"max": "either", "casts_saturate": False, "zeros_alike": True}
@@ -52,7 +52,7 @@ class watch:
 
     def runner(self, ast):
         """The runner of that AST, with a judging class until the watch ends, so that kept references are judged, too."""
-        from .. import Error
+        from . import Error
         runner = self.get_runner(ast)
         cls = type(runner)
         if any(runner is known for known, _ in self.watched):
@@ -73,7 +73,7 @@ class watch:
         return runner
 
     def judge(self, kernel, inputs, output, values):
-        from .. import kernel as k
+        from . import kernel as k
         names = {v.name for v in kernel.variables}
         kernel = kernel.bind({name: n for name, n in values.items() if name in names}) if names else kernel
         output = output[:np.prod(kernel.shape, dtype=int)].reshape(kernel.shape)  # of a symbolic size it has the most
