@@ -117,11 +117,18 @@ struct Division {
 Division divided(const Tensor& a, const Tensor& b) {
   const auto [x, y] = matched(a.detach(), b.detach());
   if (is_bool(x.dtype())) return divided(x.cast(DType::Int8), y.cast(DType::Int8));
+  if (is_float(x.dtype()) && itemsize(x.dtype()) < itemsize(DType::Float32)) {
+    const auto [quotient, rest] = divided(mlops::wide(x), mlops::wide(y));
+    return {quotient.cast(x.dtype()), rest.cast(x.dtype())};
+  }
   const Tensor rest = plain(Op::Mod, x, y);
-  const Tensor other_side = minimum(rest != 0, (rest < 0) != (y < 0));
+  const Tensor other_side = minimum(maximum(rest<0, rest> 0), (rest < 0) != (y < 0));
   const Tensor above = Tensor::where(other_side, rest + y, rest);
   if (!is_float(x.dtype())) return {Tensor::where(other_side, x / y - 1, x / y), above};
-  return {Tensor::where(y == 0, x / y, ((x - above) / y).round()), above};
+  const Tensor of_infinity = (x - x) - other_side.cast(x.dtype());  // NaN, 0 or -1
+  return {Tensor::where(y == 0, x / y,
+                        Tensor::where(y.isinf(), of_infinity, ((x - above) / y).round())),
+          above};
 }
 
 }  // namespace

@@ -255,6 +255,23 @@ def test_flatten_and_values_of_lists():
     assert three[:, :, 0].tolist() == [[1, 1], [1, 1]]
 
 
+def resident():
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.parametrize("step", [lambda x, i: (x * (i + 0.5)).tolist(), lambda x, i: (Tensor(np.zeros(i + 3, "f4")) + 1).realize()],
+                         ids=["constants", "shapes"])
+def test_new_kernels_do_not_grow_without_bound(step):
+    x = Tensor([1.0, 2, 3]).realize()
+    for i in range(2200):
+        step(x, i)
+    before = resident()
+    for i in range(2200, 4400):
+        step(x, i)
+    assert resident() - before < 20e6
+
+
 def test_assignment():
     t = Tensor(np.zeros((2, 3), "f4"))
     t[0] = 5
