@@ -242,13 +242,16 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
 
 namespace {
 
-// (n, classes), bool: true at each row's label.
+// (n, classes), bool: true at each row's label; everywhere in a row whose label is not a class, so
+// that nan_outside() makes its gradient NaN.
 Tensor label_places(const Tensor& log_p, const Tensor& labels) {
   if (log_p.rank() != 2 || labels.shape() != Shape{log_p.shape()[0]})
     throw ShapeError(
         fmt::format("nll_loss, cross_entropy: {} and labels {}: expected (n, classes) and (n)",
                     str(log_p.shape()), str(labels.shape())));
-  return one_hot(labels, log_p.size(1));
+  const Tensor wide = labels.detach().cast(DType::Int64).unsqueeze(-1);
+  const Tensor outside = maximum(wide < 0, wide >= log_p.size(1));
+  return maximum(one_hot(labels, log_p.size(1)), outside);
 }
 
 // True for each label that is a class or `but`. Throws ShapeError for labels that are neither; in a

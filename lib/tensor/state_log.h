@@ -62,15 +62,19 @@ class StateLog {
     if (played_ != nullptr && next_ < played_->size() &&
         (*played_)[next_].first.what == wanted.what)
       return Tensor((*played_)[next_++].second);
-    if (played_ != nullptr) stop_playing("draws " + wanted.what);
+    const bool late = wanted.from->generator->number_ > first_call_ && outer_ == nullptr;
+    if (played_ != nullptr && !late) stop_playing("draws " + wanted.what);
     wanted.position = wanted.from->generator->position();
     Tensor made = outer_ != nullptr ? outer_->draw(wanted) : wanted.draw(*wanted.from->generator);
     draws_.push_back(std::move(wanted));
     return made;
   }
-  /// From now on draw() returns these.
+  /// From now on draw() returns these, except for generators made since the first call.
   using Played = std::vector<std::pair<Draw, LazyBufferPtr>>;
-  void play(const Played& drawn) { played_ = &drawn; }
+  void play(const Played& drawn, std::uint64_t first_call) {
+    played_ = &drawn;
+    first_call_ = first_call;
+  }
   /// Ends it. Throws Error if numbers are left, unless the host has read values, on which draws may
   /// depend: then it takes those back.
   void end_play() {
@@ -134,6 +138,7 @@ class StateLog {
   std::vector<Draw> draws_;
   bool draws_differ_ = false;
   const Played* played_ = nullptr;
+  std::uint64_t first_call_ = 0;
   std::size_t next_ = 0;
 };
 

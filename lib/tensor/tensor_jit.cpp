@@ -81,7 +81,7 @@ struct TensorJit::Capture {
     const std::uint64_t before = TensorNode::last_number();
     const Modes modes = Modes::now();
     StateLog log;
-    if (!draws.empty()) log.play(played);
+    if (!draws.empty()) log.play(played, first_call);
     Tensors given = tensors_of(all.first(inputs));
     for (std::size_t i = 0; i < inputs; ++i) given[i].set_requires_grad(differentiable[i]);
     const Tensors made = function(given);

@@ -260,10 +260,9 @@ def resident():
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.parametrize("step", [lambda x, i: (x * (i + 0.5)).tolist(), lambda x, i: (Tensor(np.zeros(i + 3, "f4")) + 1).realize()],
-                         ids=["constants", "shapes"])
+@pytest.mark.parametrize("step", [lambda x, i: (x[:3] * (i + 0.5)).tolist(), lambda x, i: (x[i:i + 8] + 1).tolist()], ids=["constants", "views"])
 def test_new_kernels_do_not_grow_without_bound(step):
-    x = Tensor([1.0, 2, 3]).realize()
+    x = Tensor(np.zeros(5000, "f4"))
     for i in range(2200):
         step(x, i)
     before = resident()
