@@ -166,7 +166,7 @@ constexpr TensorFunction kPlain[] = {
     {"operator/", paired<std::divides<>>},
     {"operator^", paired<std::bit_xor<>>},
     {"operator&", with_right<std::bit_and<>>},
-    {"operator|", with_right<std::bit_or<>>},
+    {"bit_or", with_right<std::bit_or<>>},
     {"floor_div", paired<decltype([](const auto& a, const auto& b) { return floor_div(a, b); })>},
     {"remainder", paired<decltype([](const auto& a, const auto& b) { return remainder(a, b); })>},
     {"pow", paired<decltype([](const auto& a, const auto& b) { return pow(a, b); })>},

@@ -225,7 +225,7 @@ constexpr Pair kPairs[] = {
     {"minimum", [](const Near& a, const Near& b, DType) { return smaller_of(a, b); }},
     {"mod", remainder_of}, {"floor_div", floor_quotient}, {"remainder", floor_remainder},
     {"operator&", [](const Near& a, const Near& b, DType) { return modular(a, b, std::bit_and<>()); }},
-    {"operator|", [](const Near& a, const Near& b, DType) { return modular(a, b, std::bit_or<>()); }},
+    {"bit_or", [](const Near& a, const Near& b, DType) { return modular(a, b, std::bit_or<>()); }},
     {"operator^", [](const Near& a, const Near& b, DType) { return modular(a, b, std::bit_xor<>()); }},
     {"pow", power_of},
     {"atan2", rounded_by<atan2l>, false, true}, {"hypot", rounded_by<hypotl>, false, true},
@@ -247,7 +247,8 @@ Arrays pair_of(const Pair& pair, const Call& call, const Arrays& x) {
   DType dtype = promote(a.dtype, b.dtype);
   if (pair.needs_real) dtype = real_type(dtype);
   if (pair.name == "pow" && is_bool(dtype)) dtype = DType::Int8;
-  const bool bits = pair.name.find_first_of("^&|") != std::string_view::npos;
+  const bool bits =
+      pair.name.find_first_of("^&") != std::string_view::npos || pair.name == "bit_or";
   want(!bits || !is_float(dtype), "bits of floats");
   want(pair.name != "operator/" || !is_bool(dtype), "quotients of bool");
   want((pair.name != "mod" && pair.name != "floor_div" && pair.name != "remainder") ||
