@@ -60,8 +60,7 @@ class StateLog {
   /// Draws, or takes the next of the numbers set by play().
   Tensor draw(Draw wanted) {
     if (played_ != nullptr && next_ < played_->size() &&
-        (*played_)[next_].first.what == wanted.what &&
-        (*played_)[next_].first.from == wanted.from)
+        (*played_)[next_].first.what == wanted.what && (*played_)[next_].first.from == wanted.from)
       return Tensor((*played_)[next_++].second);
     const bool late = wanted.from->generator->number_ > first_call_ && outer_ == nullptr;
     if (played_ != nullptr && !late) stop_playing("draws " + wanted.what);
