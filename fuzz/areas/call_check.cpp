@@ -26,7 +26,7 @@ constexpr Real kSlack = 4;
 constexpr std::string_view kWithoutGradient[] = {
     "detach", "operator+=", "operator-=", "operator*=", "operator/=", "set", "set_index",
     "clip_grad_norm", "clip_grad_value", "backward", "gradients", "SGD", "Adam", "AdamW", "LAMB",
-    "mod", "assign", "to_", "shard_", "next", "empty", "zeros", "ones", "full", "arange",
+    "mod", "floor_div", "remainder", "assign", "to_", "shard_", "next", "empty", "zeros", "ones", "full", "arange",
     "linspace", "eye", "int_", "long_", "half", "float_", "bool_", "cast", "nonzero",
 };
 // clang-format on

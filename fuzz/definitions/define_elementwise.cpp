@@ -161,6 +161,24 @@ Near remainder_of(const Near& a, const Near& b, DType t) {
   if (b.v == 0 || (!is_unsigned(t) && b.v == -1)) return b.v == 0 ? anything() : Near(0);
   return static_cast<Real>(static_cast<Wide>(a.v) % static_cast<Wide>(b.v));
 }
+// Rounded down, and what is left of a.
+bool rounds_away(Real a, Real b) { return std::fmod(a, b) != 0 && (a < 0) != (b < 0); }
+Near floor_quotient(const Near& a, const Near& b, DType t) {
+  if (!is_float(t)) {
+    if (b.v == 0 || b.v == -1) return anything();
+    return static_cast<Real>(static_cast<Wide>(a.v) / static_cast<Wide>(b.v) -
+                             Wide{rounds_away(a.v, b.v)});
+  }
+  if (b.v == 0 || std::isnan(a.v) || std::isnan(b.v)) return a / b;
+  if (std::isinf(a.v)) return std::numeric_limits<Real>::quiet_NaN();
+  if (std::isinf(b.v)) return a.v != 0 && (a.v < 0) != (b.v < 0) ? -1 : 0;
+  return rounded(std::nearbyint((a.v - std::fmod(a.v, b.v)) / b.v) - rounds_away(a.v, b.v), 0, 4);
+}
+Near floor_remainder(const Near& a, const Near& b, DType t) {
+  if (!is_float(t) && (b.v == 0 || b.v == -1)) return b.v == 0 ? anything() : Near(0);
+  const Near rest = remainder_of(a, b, t);
+  return rounds_away(a.v, b.v) ? Near(rest.v) + Near(b.v) : rest;
+}
 Near whole_power(const Near& a, const Near& b) {
   const auto odd = [&] { return static_cast<Wide>(b.v) % 2 != 0; };
   if (b.v < 0) return a.v == 1 || (a.v == -1 && !odd()) ? 1 : a.v == -1 ? -1 : 0;
@@ -205,7 +223,9 @@ constexpr Pair kPairs[] = {
     {"operator==", compared<std::equal_to<>>, true}, {"operator!=", compared<std::not_equal_to<>>, true},
     {"maximum", [](const Near& a, const Near& b, DType) { return larger(a, b); }},
     {"minimum", [](const Near& a, const Near& b, DType) { return smaller_of(a, b); }},
-    {"mod", remainder_of},
+    {"mod", remainder_of}, {"floor_div", floor_quotient}, {"remainder", floor_remainder},
+    {"operator&", [](const Near& a, const Near& b, DType) { return modular(a, b, std::bit_and<>()); }},
+    {"bit_or", [](const Near& a, const Near& b, DType) { return modular(a, b, std::bit_or<>()); }},
     {"operator^", [](const Near& a, const Near& b, DType) { return modular(a, b, std::bit_xor<>()); }},
     {"pow", power_of},
     {"atan2", rounded_by<atan2l>, false, true}, {"hypot", rounded_by<hypotl>, false, true},
@@ -227,9 +247,13 @@ Arrays pair_of(const Pair& pair, const Call& call, const Arrays& x) {
   DType dtype = promote(a.dtype, b.dtype);
   if (pair.needs_real) dtype = real_type(dtype);
   if (pair.name == "pow" && is_bool(dtype)) dtype = DType::Int8;
-  want(pair.name != "operator^" || !is_float(dtype), "bits of floats");
+  const bool bits =
+      pair.name.find_first_of("^&") != std::string_view::npos || pair.name == "bit_or";
+  want(!bits || !is_float(dtype), "bits of floats");
   want(pair.name != "operator/" || !is_bool(dtype), "quotients of bool");
-  want(pair.name != "mod" || !is_bool(dtype), "remainders of bool");
+  want((pair.name != "mod" && pair.name != "floor_div" && pair.name != "remainder") ||
+           !is_bool(dtype),
+       "remainders of bool");
   a = cast_to(dtype, a);
   b = cast_to(dtype, b);
   const Rounding of(dtype);

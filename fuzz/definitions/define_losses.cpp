@@ -66,6 +66,10 @@ Arrays bce_logits_call(const Call& call, const Arrays& x) {
     const auto softplus = [](Real r) {
       return std::fmax(r, 0) + std::log1p(std::exp(-std::fabs(r)));
     };
+    // At an infinite logit, its share times infinity; 0 for a share of 0.
+    const Real share = v.v > 0 ? 1 - y.v : y.v;
+    if (std::isinf(v.v) && !std::isnan(y.v))
+      return share == 0 ? Near(0) : Near(share * std::fabs(v.v));
     return through(softplus, v, 6) - v * y;
   });
 }

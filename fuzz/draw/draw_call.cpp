@@ -10,10 +10,12 @@ namespace {
 void draw_pair(Drawing& d) {
   const bool comparison = d.call.name.find_first_of("<>=") != std::string::npos;
   if (d.chance(1, 4) && (d.call.name != "pow" || is_float(d.dtype))) {
-    d.call.set("number",
-               d.call.name == "operator^" ? fmt::format("{}", d.between(0, 7)) : d.number());
+    const bool bits =
+        d.call.name.find_first_of("^&") != std::string::npos || d.call.name == "bit_or";
+    d.call.set("number", bits ? fmt::format("{}", d.between(0, 7)) : d.number());
     if (!comparison && d.call.name != "maximum" && d.call.name != "minimum" &&
-        d.call.name != "mod" && d.chance(1, 2))
+        d.call.name != "mod" && d.call.name != "operator&" && d.call.name != "bit_or" &&
+        d.chance(1, 2))
       d.call.set("side", "left");
     d.input(d.shape());
     return;
@@ -107,9 +109,9 @@ void draw_einsum(Drawing& d) {
 
 constexpr DrawnCall kDrawn[] = {
     {"operator+ operator- operator* operator/ operator< operator<= operator> operator>= "
-     "operator== operator!= maximum minimum mod pow",
+     "operator== operator!= maximum minimum mod floor_div remainder pow",
      draw_pair},
-    {"operator^", draw_bits},
+    {"operator^ operator& bit_or", draw_bits},
     {"operator+= operator-= operator*= operator/=", draw_update},
     {"where", draw_where},
     {"clamp", draw_clamp},

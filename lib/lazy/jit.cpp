@@ -29,6 +29,16 @@ CacheCollector::CacheCollector() {
 CacheCollector::~CacheCollector() { collecting = nullptr; }
 CacheCollector* CacheCollector::current() { return collecting; }
 
+void CacheCollector::seen(const BufferPtr& buffer) {
+  host_read_ = true;
+  CapturedStep step;
+  step.device = &buffer->device();
+  step.buffers.push_back(buffer);
+  step.seen.emplace(buffer->bytes());
+  buffer->copy_out(*step.seen);
+  add(std::move(step));
+}
+
 }  // namespace lazy
 
 namespace {
@@ -116,12 +126,14 @@ TinyJit::Tensors TinyJit::call(std::span<const LazyBufferPtr> inputs,
     throw Error(
         "jit: a function that is captured calls one that is replayed; jit only the outer one");
   realize(inputs, values);
-  if (calls_ == 0) {
-    Tensors made = run(inputs, values);
-    calls_ = 1;
-    return made;
+  if (!steps_.empty()) {
+    if (std::optional<Tensors> made = replay(inputs, values)) return *std::move(made);
+    reset();
   }
-  return steps_.empty() ? capture(inputs, values) : replay(inputs, values);
+  if (calls_ > 0) return capture(inputs, values);
+  Tensors made = run(inputs, values);
+  calls_ = 1;
+  return made;
 }
 
 TinyJit::Tensors TinyJit::run(std::span<const LazyBufferPtr> inputs,
@@ -169,18 +181,25 @@ TinyJit::Tensors TinyJit::capture(std::span<const LazyBufferPtr> inputs,
     return it->second;
   };
   std::vector<Step> steps;
+  bool assigns = false;
   for (lazy::CapturedStep& from : captured) {
+    assigns = assigns || from.exchanged != nullptr;
+    if (from.seen && assigns)
+      throw Error(
+          "jit: the function assigns to memory and then reads a value on the host; a replay that "
+          "meets another value could not undo the assignment: read the value first");
     if (from.kind == Op::Rand)
       throw Error(
           "jit: the function draws random numbers, which every replay would repeat; pass them as "
           "an input");
     Step& step = steps.emplace_back();
     for (std::size_t b = 0; b < from.buffers.size(); ++b)
-      step.places.push_back(place(from.buffers[b], b == 0 ? From::Made : From::Fixed));
+      step.places.push_back(
+          place(from.buffers[b], b == 0 && !from.seen ? From::Made : From::Fixed));
     if (from.exchanged != nullptr) step.exchanged = place(from.exchanged, From::Fixed);
     from.buffers.clear();
     from.exchanged.reset();
-    if (from.kind == Op::Store) {
+    if (from.kind == Op::Store && !from.seen) {
       const PreparedKernel& kernel = from.device->prepared(from.ast);
       const bool fixed = std::ranges::all_of(kernel.variables, [](const symbolic::Node& v) {
         return symbolic::variable_name(v) == kDeviceNumber;
@@ -242,8 +261,8 @@ void TinyJit::check(std::span<const LazyBufferPtr> inputs, const symbolic::Value
                             names(values_)));
 }
 
-TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
-                                 const symbolic::Values& values) {
+std::optional<TinyJit::Tensors> TinyJit::replay(std::span<const LazyBufferPtr> inputs,
+                                                const symbolic::Values& values) {
   check(inputs, values);
   // A buffer that has another owner is kept; the place gets a new one.
   for (Place& place : places_) {
@@ -266,6 +285,14 @@ TinyJit::Tensors TinyJit::replay(std::span<const LazyBufferPtr> inputs,
     symbolic::Values bound;
     double seconds = 0;
     if (step.what.kind != Op::From) settle_transfers(operands_);
+    if (step.what.seen) {
+      std::vector<std::byte> now(step.what.seen->size());
+      operands_[0]->copy_out(now);
+      if (now == *step.what.seen) continue;
+      settle_all_transfers();
+      if (logs) lazy::flush_log();
+      return std::nullopt;
+    }
     if (step.runner != nullptr) {
       seconds = step.runner->run(operands_, step.what.values);
       c.kernels += 1;

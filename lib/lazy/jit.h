@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -21,6 +22,7 @@ struct CapturedStep {
   CustomFunctionPtr custom;  // CUSTOM only
   BufferPtr exchanged;       // assign(): the buffer then exchanged with buffers[0]
   symbolic::Values values;   // kernels: values of its variables
+  std::optional<std::vector<std::byte>> seen;  // no step: the host read these bytes of buffers[0]
 };
 
 /// Captures the steps that this thread runs during its lifetime. Throws Error if another is active.
@@ -33,10 +35,15 @@ class CacheCollector {
 
   static CacheCollector* current();
   void add(CapturedStep step) { steps_.push_back(std::move(step)); }
+  /// Records that the host reads a realized buffer.
+  void seen(const BufferPtr& buffer);
+  /// True if the host has read a buffer so far.
+  bool host_read() const { return host_read_; }
   std::vector<CapturedStep> finish() { return std::move(steps_); }
 
  private:
   std::vector<CapturedStep> steps_;
+  bool host_read_ = false;
 };
 
 }  // namespace lazy
@@ -44,7 +51,8 @@ class CacheCollector {
 /// A function of tensors that is built and scheduled only twice. The first call runs it, the second
 /// runs and captures it, each later call runs the captured kernels on its own inputs. Side effects
 /// (printing, counting, reading a file) therefore happen twice. Other buffers that the function
-/// uses stay those of the second call; assignments happen in every call.
+/// uses stay those of the second call; assignments happen in every call. Values that the host reads
+/// in the function are compared at each replay: if one differs, the call becomes a first one.
 ///
 /// Inputs must match the shapes, types, devices and views of the second call; a varying size is a
 /// variable with its value in `values`. Results are new tensors each time.
@@ -105,7 +113,9 @@ class TinyJit {
   Tensors call(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values);
   Tensors run(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values);
   Tensors capture(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values);
-  Tensors replay(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values);
+  /// nullopt if a value that the host read differs from the captured one.
+  std::optional<Tensors> replay(std::span<const LazyBufferPtr> inputs,
+                                const symbolic::Values& values);
   void check(std::span<const LazyBufferPtr> inputs, const symbolic::Values& values) const;
 
   Function function_;

@@ -140,6 +140,15 @@ LazyBufferPtr lazy::at_hand(const LazyBufferPtr& x) {
   return of_a_rank ? x->copy_to_device("CPU") : x->several() ? x->copy_to_device(first) : x;
 }
 
+BufferPtr lazy::host_values(const LazyBufferPtr& x) {
+  const LazyBufferPtr whole = at_hand(x)->contiguous();
+  touchstone::realize({&whole, 1});
+  const BufferPtr& values = whole->realized();
+  if (CacheCollector* const collector = CacheCollector::current(); collector && values)
+    collector->seen(values);
+  return values;
+}
+
 HostArray to_host(const LazyBufferPtr& x) {
   HostArray array;
   array.dtype = x->dtype();
@@ -149,9 +158,7 @@ HostArray to_host(const LazyBufferPtr& x) {
                                    str(std::span<const sint>(x->shape()))));
     array.shape.push_back(s.as_int());
   }
-  const LazyBufferPtr whole = lazy::at_hand(x)->contiguous();
-  realize({&whole, 1});
-  const BufferPtr& buffer = whole->realized();
+  const BufferPtr buffer = lazy::host_values(x);
   if (buffer == nullptr) return array;  // no elements
   array.bytes.resize(buffer->bytes());
   buffer->copy_out(std::as_writable_bytes(std::span(array.bytes)));

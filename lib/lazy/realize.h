@@ -52,6 +52,10 @@ namespace lazy {
 /// ("CLANG@1"), since every rank has one.
 LazyBufferPtr at_hand(const LazyBufferPtr& x);
 
+/// Computes x for the host: its elements in row-major order, null if there are none. A jit that
+/// captures compares them at each replay.
+BufferPtr host_values(const LazyBufferPtr& x);
+
 /// Runs and logs one step on `device`: writes buffers[0], reads the others, one per input. Returns
 /// the seconds of a kernel, else 0.
 double run_step(const ScheduleItem& item, Device& device, std::span<Buffer* const> buffers);

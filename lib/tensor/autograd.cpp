@@ -92,8 +92,8 @@ Tensor seed_of(const char* who, const Tensor& root, const std::optional<Tensor>&
 }
 
 // In a function that a TensorJit replays, each call must start without gradients.
-void note_gradient(StateLog& log, const TensorNode& node) {
-  if (node.gradient == nullptr) return log.began_gradient(node);
+void note_gradient(StateLog& log, TensorNode& node) {
+  if (node.gradient == nullptr) return log.changed_gradient(node.shared_from_this(), false);
   if (lazy::CacheCollector::current() != nullptr && !log.knows_gradient(node))
     throw Error(
         fmt::format("backward: a function captured by a TensorJit adds to an earlier gradient, of "

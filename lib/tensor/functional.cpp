@@ -8,13 +8,27 @@
 #include "touchstone/tensor/function.h"
 #include "touchstone/tensor/generator.h"
 #include "touchstone/tensor/mlops.h"
+#include "touchstone/tensor/state_log.h"
 
 namespace touchstone {
 namespace {
 
-Tensor reduced(const Tensor& losses, Reduction reduction) {
-  if (reduction == Reduction::None) return losses;
-  return reduction == Reduction::Sum ? losses.sum() : losses.mean();
+DType common_type(const Tensor& x, std::initializer_list<std::optional<Tensor>> others) {
+  DType dtype = x.dtype();
+  for (const auto& other : others)
+    if (other) dtype = promote(dtype, other->dtype());
+  return dtype;
+}
+// The type of a function of reals.
+template <class... Others>
+DType type_of(const Tensor& x, const Others&... others) {
+  const DType dtype = common_type(x, {others...});
+  return is_float(dtype) ? dtype : DType::Float32;
+}
+
+Tensor reduced(const Tensor& losses, Reduction reduction, DType dtype) {
+  if (reduction == Reduction::None) return losses.cast(dtype);
+  return (reduction == Reduction::Sum ? losses.sum() : losses.mean()).cast(dtype);
 }
 
 void check_same(const char* who, const Tensor& x, const Tensor& wanted) {
@@ -24,7 +38,8 @@ void check_same(const char* who, const Tensor& x, const Tensor& wanted) {
 }
 
 // Normalises to mean 0 and variance 1 over axes.
-Tensor normalised(const Tensor& x, const std::vector<int>& axes, double eps) {
+Tensor normalised(const Tensor& given, const std::vector<int>& axes, double eps) {
+  const Tensor x = mlops::wide(given);
   const Tensor centred = x - x.mean(axes, KeepDim::Yes);
   return centred * (centred.square().mean(axes, KeepDim::Yes) + eps).rsqrt();
 }
@@ -61,8 +76,12 @@ std::vector<int> last_axes(int count) {
 
 Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>& bias) {
   const OriginScope origin("linear");
-  const Tensor out = x.matmul(weight.transpose());
-  return bias ? out + *bias : out;
+  const DType dtype = common_type(x, {weight, bias});
+  if (!bias || !is_float(dtype)) {
+    const Tensor out = x.matmul(weight.transpose());
+    return bias ? out + *bias : out;
+  }
+  return (mlops::wide(x).matmul(mlops::wide(weight).transpose()) + *bias).cast(dtype);
 }
 
 namespace {
@@ -75,20 +94,21 @@ bool of_scalar(const Tensor& x, int axis) { return x.rank() == 0 && (axis == 0 |
 Tensor softmax(const Tensor& x, int axis) {
   const OriginScope origin("softmax");
   if (of_scalar(x, axis)) return softmax(x.unsqueeze(0)).squeeze(0);
-  const Tensor powers = (x - x.max({axis}, KeepDim::Yes).detach()).exp();
-  return powers / powers.sum({axis}, KeepDim::Yes);
+  const Tensor wide = mlops::wide(x);
+  const Tensor powers = (wide - wide.max({axis}, KeepDim::Yes).detach()).exp();
+  return (powers / powers.sum({axis}, KeepDim::Yes)).cast(type_of(x));
 }
 
 Tensor log_softmax(const Tensor& x, int axis) {
   const OriginScope origin("log_softmax");
   if (of_scalar(x, axis)) return log_softmax(x.unsqueeze(0)).squeeze(0);
-  const Tensor shifted = x - x.max({axis}, KeepDim::Yes).detach();
-  return shifted - shifted.exp().sum({axis}, KeepDim::Yes).log();
+  const Tensor wide = mlops::wide(x), shifted = wide - wide.max({axis}, KeepDim::Yes).detach();
+  return (shifted - shifted.exp().sum({axis}, KeepDim::Yes).log()).cast(type_of(x));
 }
 
 Tensor layernorm(const Tensor& x, int axis, double eps) {
   const OriginScope origin("layernorm");
-  return normalised(x, {axis}, eps);
+  return normalised(x, {axis}, eps).cast(type_of(x));
 }
 
 Tensor layer_norm(const Tensor& x, int axes, const Affine& affine, double eps) {
@@ -101,21 +121,24 @@ Tensor layer_norm(const Tensor& x, int axes, const Affine& affine, double eps) {
     if (part && part->shape() != normal)
       throw ShapeError(fmt::format("layer_norm: weight or bias {} for sizes {}; they must be equal",
                                    str(part->shape()), str(normal)));
-  return scaled(normalised(x, last_axes(axes), eps), affine);
+  return scaled(normalised(x, last_axes(axes), eps), affine)
+      .cast(type_of(x, affine.weight, affine.bias));
 }
 
 Tensor rms_norm(const Tensor& x, const std::optional<Tensor>& weight, double eps) {
   const OriginScope origin("rms_norm");
-  const Tensor out = x * (x.square().mean({-1}, KeepDim::Yes) + eps).rsqrt();
-  return weight ? out * *weight : out;
+  const Tensor wide = mlops::wide(x);
+  const Tensor out = wide * (wide.square().mean({-1}, KeepDim::Yes) + eps).rsqrt();
+  return (weight ? out * *weight : out).cast(type_of(x, weight));
 }
 
 Tensor batch_norm(const Tensor& x, const Tensor& mean, const Tensor& variance, const Affine& affine,
                   double eps) {
   const OriginScope origin("batch_norm");
-  const Tensor centred = x - per_channel("batch_norm", x, mean);
-  const Tensor inverse = (per_channel("batch_norm", x, variance) + eps).rsqrt();
-  return scaled(centred * inverse, per_channel("batch_norm", x, affine));
+  const Tensor centred = mlops::wide(x) - per_channel("batch_norm", x, mean);
+  const Tensor inverse = (mlops::wide(per_channel("batch_norm", x, variance)) + eps).rsqrt();
+  return scaled(centred * inverse, per_channel("batch_norm", x, affine))
+      .cast(type_of(x, mean, variance, affine.weight, affine.bias));
 }
 
 Tensor group_norm(const Tensor& x, std::int64_t groups, const Affine& affine, double eps) {
@@ -127,16 +150,20 @@ Tensor group_norm(const Tensor& x, std::int64_t groups, const Affine& affine, do
                     groups, str(x.shape())));
   const Tensor apart = x.unflatten(1, {groups, x.size(1) / groups});
   const Tensor even = normalised(apart, last_axes(apart.rank() - 2), eps).reshape(x.shape());
-  return scaled(even, per_channel("group_norm", x, affine));
+  return scaled(even, per_channel("group_norm", x, affine))
+      .cast(type_of(x, affine.weight, affine.bias));
 }
 Tensor instance_norm(const Tensor& x, const Affine& affine, double eps) {
   const OriginScope origin("instance_norm");
   return group_norm(x, x.rank() < 2 ? 1 : x.size(1), affine, eps);
 }
 
-Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+Tensor scaled_dot_product_attention(const Tensor& given, const Tensor& keys, const Tensor& values,
                                     const AttentionArgs& args) {
   const OriginScope origin("scaled_dot_product_attention");
+  const Tensor q = mlops::wide(given), k = mlops::wide(keys), v = mlops::wide(values);
+  const bool adds = args.mask && !is_bool(args.mask->dtype());
+  const DType dtype = adds ? type_of(given, keys, values, args.mask) : type_of(given, keys, values);
   const auto from_end = [](const Tensor& x, std::size_t i) {
     return x.shape()[x.shape().size() - i];
   };
@@ -154,8 +181,8 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
   const auto allow = [&](const Tensor& allowed) {
     products = Tensor::where(allowed, products, never);
   };
-  if (args.mask && is_bool(args.mask->dtype())) allow(*args.mask);
-  if (args.mask && !is_bool(args.mask->dtype())) products = products + *args.mask;
+  if (args.mask && !adds) allow(*args.mask);
+  if (adds) products = products + *args.mask;
   if (args.causal)
     allow(Tensor::full({from_end(q, 2), from_end(k, 2)}, true, {DType::Bool, q.device()}).tril());
   Tensor shares = softmax(products);
@@ -165,61 +192,81 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
           "scaled_dot_product_attention: dropout without a generator; give AttentionArgs one");
     shares = dropout(shares, args.dropout, *args.generator);
   }
-  return shares.matmul(v);
+  return shares.matmul(v).cast(dtype);
 }
 
 Tensor mse_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {
   const OriginScope origin("mse_loss");
   check_same("mse_loss", x, wanted);
-  return reduced((x - wanted).square(), reduction);
+  return reduced((mlops::wide(x) - wanted).square(), reduction, type_of(x, wanted));
 }
 Tensor l1_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {
   const OriginScope origin("l1_loss");
   check_same("l1_loss", x, wanted);
-  return reduced((x - wanted).abs(), reduction);
+  return reduced((mlops::wide(x) - wanted).abs(), reduction, type_of(x, wanted));
 }
 Tensor huber_loss(const Tensor& x, const Tensor& wanted, double delta, Reduction reduction) {
   const OriginScope origin("huber_loss");
   check_same("huber_loss", x, wanted);
   if (!(delta > 0))
     throw Error(fmt::format("huber_loss: delta {}; expected a number above 0", delta));
-  const Tensor d = mlops::real(x - wanted), size = d.abs();
-  return reduced(Tensor::where(size < delta, d.square() * 0.5, (size - delta / 2) * delta),
-                 reduction);
+  const Tensor d = mlops::wide(x) - wanted, size = d.abs(), near = size.detach() < delta;
+  const Tensor square = Tensor::where(near, d, 0).square() * 0.5;  // 0 * inf is not 0
+  return reduced(Tensor::where(near, square, (size - delta / 2) * delta), reduction,
+                 type_of(x, wanted));
 }
 Tensor binary_cross_entropy(const Tensor& p, const Tensor& wanted, Reduction reduction) {
   const OriginScope origin("binary_cross_entropy");
   check_same("binary_cross_entropy", p, wanted);
-  const Tensor yes = maximum(p.log(), -100), no = maximum((1 - mlops::real(p)).log(), -100);
-  return reduced(-(wanted * yes + (1 - wanted) * no), reduction);
+  // Below -100 the gradient is 0; behind a maximum, it would be 0 * inf for a p of 0 or 1.
+  const auto log = [](const Tensor& x) {
+    const Tensor low = x.detach().log() <= -100;
+    return Tensor::where(low, -100, Tensor::where(low, 1, x).log());
+  };
+  const Tensor yes = log(mlops::wide(p)), no = log(1 - mlops::wide(p));
+  return reduced(-(wanted * yes + (1 - wanted) * no), reduction, type_of(p, wanted));
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
                                         Reduction reduction) {
   const OriginScope origin("binary_cross_entropy_with_logits");
   check_same("binary_cross_entropy_with_logits", x, wanted);
-  return reduced(x.softplus() - x * wanted, reduction);
+  // softplus(x) - x y = softplus(-x) + x (1 - y), whose terms do not cancel for a large x. A finite
+  // share of an infinite x is infinite, a share of 0 is 0.
+  const Tensor wide = mlops::wide(x), above = wide.detach() > 0;
+  const Tensor share = Tensor::where(above, 1 - mlops::wide(wanted), -mlops::wide(wanted));
+  const Tensor none = minimum(share.detach() == 0, wide.detach().isinf());
+  const Tensor loss =
+      Tensor::where(above, -wide, wide).softplus() + Tensor::where(none, 0, wide) * share;
+  return reduced(loss, reduction, type_of(x, wanted));
 }
 
 namespace {
 
-// (n, classes), bool: true at each row's label.
+// (n, classes), bool: true at each row's label; everywhere in a row whose label is not a class, so
+// that nan_outside() makes its gradient NaN.
 Tensor label_places(const Tensor& log_p, const Tensor& labels) {
   if (log_p.rank() != 2 || labels.shape() != Shape{log_p.shape()[0]})
     throw ShapeError(
         fmt::format("nll_loss, cross_entropy: {} and labels {}: expected (n, classes) and (n)",
                     str(log_p.shape()), str(labels.shape())));
-  return one_hot(labels, log_p.size(1));
+  const Tensor wide = labels.detach().cast(DType::Int64).unsqueeze(-1);
+  const Tensor outside = maximum(wide < 0, wide >= log_p.size(1));
+  return maximum(one_hot(labels, log_p.size(1)), outside);
 }
 
-// True for each label that is a class or `but`. Throws ShapeError for labels known to be neither.
+// True for each label that is a class or `but`. Throws ShapeError for labels that are neither; in a
+// jit, only for labels that are host data, as a replay cannot throw.
 Tensor are_classes(const Tensor& labels, std::int64_t classes,
                    std::optional<std::int64_t> but = std::nullopt) {
   const bool constant = labels.lazy()->constant_value().has_value();
   const bool sized = labels.shape().size() == 1 && labels.shape()[0].is_int();
-  if ((constant || labels.node()->given) && sized && labels.elements() > 0)
+  const bool captured =
+      StateLog::current() != nullptr || lazy::CacheCollector::current() != nullptr;
+  if ((constant || labels.node()->given || !captured) && sized && labels.elements() > 0)
     with_storage(labels.dtype(), [&]<class T>(std::type_identity<T>) {
       if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
-        const std::vector<T> seen = (constant ? labels.shrink({{0, 1}}) : labels).read<T>();
+        const std::vector<T> seen =
+            (constant ? labels.shrink({{0, 1}}) : labels.realize()).read<T>();
         for (std::size_t i = 0; i < seen.size(); ++i)
           if ((std::cmp_less(seen[i], 0) || std::cmp_greater_equal(seen[i], classes)) &&
               !(but && std::cmp_equal(seen[i], *but)))
@@ -229,14 +276,17 @@ Tensor are_classes(const Tensor& labels, std::int64_t classes,
       }
     });
   const Tensor wide = labels.detach().cast(DType::Int64);
-  return minimum(wide >= 0, wide < classes);
+  const Tensor inside = minimum(wide >= 0, wide < classes);
+  return but ? maximum(inside, wide == *but) : inside;
 }
 
-// The loss is NaN if a label is not a class.
+// The loss and its gradient are NaN if a label is not a class.
 Tensor nan_outside(const Tensor& loss, const Tensor& is_class) {
-  return Tensor::where(
-      is_class, loss,
-      Tensor::full({}, std::numeric_limits<double>::quiet_NaN(), {loss.dtype(), loss.device()}));
+  const auto number = [&](double value) {
+    return Tensor::full({}, value, {loss.dtype(), loss.device()});
+  };
+  return loss *
+         Tensor::where(is_class, number(1), number(std::numeric_limits<double>::quiet_NaN()));
 }
 
 // Sums each row where `places` is true; a product would add 0 * -inf.
@@ -250,11 +300,12 @@ Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction) 
   const OriginScope origin("nll_loss");
   const Tensor places = label_places(log_p, labels);
   const Tensor is_class = are_classes(labels, log_p.size(1));
-  return reduced(nan_outside(-sum_where(places, log_p), is_class), reduction);
+  const Tensor losses = -sum_where(places, mlops::wide(log_p));
+  return reduced(nan_outside(losses, is_class), reduction, type_of(log_p));
 }
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, Reduction reduction) {
   const OriginScope origin("cross_entropy");
-  return nll_loss(log_softmax(logits), labels, reduction);
+  return nll_loss(log_softmax(mlops::wide(logits)), labels, reduction).cast(type_of(logits));
 }
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntropyArgs& args) {
   const OriginScope origin("cross_entropy");
@@ -262,17 +313,18 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& labels, const CrossEntr
   if (!(share >= 0 && share <= 1))
     throw Error(
         fmt::format("cross_entropy: label_smoothing {}; expected a share from 0 to 1", share));
-  const Tensor log_p = log_softmax(logits);
+  const Tensor log_p = log_softmax(mlops::wide(logits));
   const Tensor places = label_places(log_p, labels);
   const Tensor none = Tensor::zeros({}, {log_p.dtype(), log_p.device()});
   Tensor loss = -sum_where(places, log_p);
   if (share > 0) loss = loss * (1 - share) - log_p.mean({1}) * share;
   loss = nan_outside(loss, are_classes(labels, log_p.size(1), args.ignore_index));
-  if (!args.ignore_index) return reduced(loss, args.reduction);
+  const DType dtype = type_of(logits);
+  if (!args.ignore_index) return reduced(loss, args.reduction, dtype);
   const Tensor counts = labels.cast(DType::Int64) != *args.ignore_index;
   loss = Tensor::where(counts, loss, none);
-  if (args.reduction != Reduction::Mean) return reduced(loss, args.reduction);
-  return loss.sum() / counts.cast(loss.dtype()).sum();
+  if (args.reduction != Reduction::Mean) return reduced(loss, args.reduction, dtype);
+  return (loss.sum() / counts.cast(loss.dtype()).sum()).cast(dtype);
 }
 
 }  // namespace touchstone

@@ -4,7 +4,8 @@
 #include "touchstone/tensor/einsum.h"
 #include "touchstone/tensor/indexing.h"
 
-/// Functions for layers: products, normalisation, attention, losses.
+/// Functions for layers: products, normalisation, attention, losses. Each computes narrower floats
+/// in float32 and rounds its result once.
 namespace touchstone {
 
 class Generator;
@@ -62,15 +63,16 @@ Tensor l1_loss(const Tensor& x, const Tensor& wanted, Reduction reduction = Redu
 /// d^2/2 for |d| < delta, delta (|d| - delta/2) elsewhere.
 Tensor huber_loss(const Tensor& x, const Tensor& wanted, double delta = 1,
                   Reduction reduction = Reduction::Mean);
-/// -wanted log(p) - (1 - wanted) log(1 - p), with each logarithm at least -100.
+/// -wanted log(p) - (1 - wanted) log(1 - p), with each logarithm at least -100, where its gradient
+/// is 0.
 Tensor binary_cross_entropy(const Tensor& p, const Tensor& wanted,
                             Reduction reduction = Reduction::Mean);
 /// As binary_cross_entropy for p = sigmoid(x), without overflow.
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
                                         Reduction reduction = Reduction::Mean);
 /// -log_p[i, labels[i]]. log_p: (n, classes); labels: (n), integers in [0, classes). A label out of
-/// range is a ShapeError if the labels are host data or constant; if they are computed, the loss is
-/// NaN. Throws ShapeError, DTypeError.
+/// range is a ShapeError; if the labels are computed in a function captured by a jit, or their
+/// number is a variable, the loss and all gradients are NaN instead. Throws ShapeError, DTypeError.
 Tensor nll_loss(const Tensor& log_p, const Tensor& labels, Reduction reduction = Reduction::Mean);
 /// Mean over n of -log softmax(logits)[label]; labels as in nll_loss.
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels,

@@ -40,14 +40,17 @@ std::string described(const char* what, const Shape& shape, const TensorOptions&
 }  // namespace
 
 Generator::Generator(std::uint64_t seed, std::uint64_t position)
-    : seed_(seed),
-      position_(position),
-      number_(TensorNode::next_number()),
-      handle_(std::make_shared<Handle>(this)) {}
+    : Generator(seed, position, TensorNode::next_number()) {}
+Generator::Generator(std::uint64_t seed, std::uint64_t position, std::uint64_t number)
+    : seed_(seed), position_(position), number_(number), handle_(std::make_shared<Handle>(this)) {}
 Generator::~Generator() { handle_->generator = nullptr; }
 Generator::Generator(const Generator& from) : Generator(from.seed_, from.position_) {}
 Generator& Generator::operator=(const Generator& from) {
   if (this == &from) return *this;
+  if (const StateLog* const log = StateLog::current(); log != nullptr && log->was_there(number_))
+    throw Error(
+        "a function captured by a TensorJit seeds a generator, which a replay would not repeat; "
+        "seed it before the call");
   seed_ = from.seed_;
   position_ = from.position_;
   return *this;
@@ -203,7 +206,8 @@ std::vector<std::int64_t> Generator::permutation(std::int64_t n) {
 }
 
 Generator& default_generator() {
-  static thread_local Generator generator(0);
+  // Number 0: older than any log, also if a captured function is its first user.
+  static thread_local Generator generator(0, 0, 0);
   return generator;
 }
 void manual_seed(std::uint64_t seed) { default_generator() = Generator(seed); }

@@ -10,6 +10,8 @@
 
 namespace touchstone {
 
+class StateLog;
+
 enum class Replacement : bool { No, Yes };
 
 /// A random stream named by a seed (device/threefry.h), and a position in it. Each draw takes the
@@ -65,6 +67,9 @@ class Generator {
   };
 
  private:
+  friend class StateLog;
+  friend Generator& default_generator();
+  Generator(std::uint64_t seed, std::uint64_t position, std::uint64_t number);
   using Draw = std::function<Tensor(Generator&)>;
   /// The result of `draw`, or the tensor that a TensorJit drew in its place.
   Tensor drawn(const std::string& what, const Draw& draw);

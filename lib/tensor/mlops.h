@@ -73,7 +73,11 @@ struct BinaryRule {
 std::span<const UnaryRule> unary_rules();    // in the order of Unary
 std::span<const BinaryRule> binary_rules();  // in the order of Binary
 
-Tensor real(const Tensor& x);                               // cast to Float32 unless a float
+Tensor real(const Tensor& x);  // cast to Float32 unless a float
+/// The operand of a composed function: integers and narrower floats cast to float32. The function
+/// casts its result to real_type() of what it was given, so it rounds once.
+Tensor wide(const Tensor& x);
+DType real_type(const Tensor& x);                           // that of real(x)
 Tensor apply(Unary op, const Tensor& x);                    // floats; Neg and Square take any type
 Tensor apply(Binary op, const Tensor& x, const Tensor& y);  // one shape, one dtype
 

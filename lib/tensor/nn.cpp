@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "touchstone/tensor/mlops.h"
 #include "touchstone/tensor/optim.h"
 #include "touchstone/tensor/state_log.h"
 
@@ -121,21 +122,26 @@ Tensor BatchNorm::operator()(const Tensor& x, Mode mode) const {
         fmt::format("BatchNorm: input {}: expected (n, channels, ...)", str(x.shape())));
   std::vector<int> axes = {0};
   for (int axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
-  const Tensor mean = x.mean(axes), variance = x.var(axes, 0);
+  const Tensor wide = mlops::wide(x), mean = wide.mean(axes), variance = wide.var(axes, 0);
   const std::int64_t count = x.elements() / std::max<std::int64_t>(1, x.size(1));
   const double unbiased =
       static_cast<double>(count) / static_cast<double>(std::max<std::int64_t>(1, count - 1));
   const auto move = [&](Tensor running, const Tensor& seen) {
     // Otherwise an unread graph would grow, as in training.
     if (StateLog::current() == nullptr) realize(std::vector{running});
-    running.assign((running.detach() * (1 - momentum) + seen.detach() * momentum).contiguous());
+    running.assign((running.detach() * (1 - momentum) + seen.detach() * momentum)
+                       .cast(running.dtype())
+                       .contiguous());
     optim::realize_at_next_step(running);
   };
   if (running_mean.defined()) {
     move(running_mean, mean);
     move(running_var, variance * unbiased);
   }
-  return batch_norm(x, mean, variance, affine(), eps);
+  DType dtype = mlops::real_type(x);
+  for (const auto& part : {affine().weight, affine().bias})
+    if (part) dtype = promote(dtype, part->dtype());
+  return batch_norm(x, mean, variance, affine(), eps).cast(dtype);
 }
 
 LayerNorm::LayerNorm(Shape over, double epsilon, const NormOptions& options)

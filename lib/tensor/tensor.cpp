@@ -225,11 +225,7 @@ void realize(std::span<const Tensor> tensors, const symbolic::Values& values) {
   realize(std::span<const LazyBufferPtr>(data), values);
 }
 
-BufferPtr Tensor::host_ready() const {
-  const LazyBufferPtr whole = lazy::at_hand(lazy())->contiguous();
-  touchstone::realize(std::span(&whole, 1));
-  return whole->realized();
-}
+BufferPtr Tensor::host_ready() const { return lazy::host_values(lazy()); }
 
 namespace {
 
@@ -362,6 +358,7 @@ void Tensor::set_grad(const Tensor& gradient) {
         "set_grad: a gradient {} of {} on {} for a tensor {} of {} on {}; they must agree",
         str(gradient.shape()), name(gradient.dtype()), gradient.device(), str(shape()),
         name(dtype()), device()));
+  if (StateLog* const log = StateLog::current()) log->changed_gradient(node_, true);
   held().gradient = gradient.lazy();
 }
 
@@ -374,7 +371,10 @@ Tensor& Tensor::retain_grad() {
   return *this;
 }
 
-void Tensor::zero_grad() { held().gradient = nullptr; }
+void Tensor::zero_grad() {
+  held().gradient = nullptr;
+  if (StateLog* const log = StateLog::current()) log->changed_gradient(node_, true);
+}
 
 // Operators that change a tensor.
 Tensor& Tensor::become(const Tensor& result, const char* what) {

@@ -416,8 +416,14 @@ Tensor operator!=(const Tensor& a, const Tensor& b);
 Tensor maximum(const Tensor& a, const Tensor& b);  // NaN if either is; ties share the gradient
 Tensor minimum(const Tensor& a, const Tensor& b);
 Tensor mod(const Tensor& a, const Tensor& b);  // the sign of a, as in C
+/// a / b rounded down, and a minus b times that, with the sign of b; as in Python. The remainder's
+/// gradients are 1 and minus the quotient, the quotient has none. Bools count as int8.
+Tensor floor_div(const Tensor& a, const Tensor& b);
+Tensor remainder(const Tensor& a, const Tensor& b);
 /// Bitwise; integers and bool. Throws DTypeError.
 Tensor operator^(const Tensor& a, const Tensor& b);
+Tensor operator&(const Tensor& a, const Tensor& b);
+Tensor operator|(const Tensor& a, const Tensor& b);
 /// a^b. Of integers exact, modulo 2^bits as products; a negative exponent gives 1 / a^-b without
 /// its fraction (0 for a = 0) or, where it is a constant, throws DTypeError. Two bools give int8.
 /// Of floats: NaN for a negative base with a fraction, 1 for exponent 0. The gradients are 0 where
@@ -430,6 +436,12 @@ Tensor hypot(const Tensor& x, const Tensor& y);
 // integers).
 Tensor operator^(const Tensor& a, Number b);
 Tensor operator^(Number a, const Tensor& b);
+Tensor operator&(const Tensor& a, Number b);
+Tensor operator|(const Tensor& a, Number b);
+Tensor floor_div(const Tensor& a, Number b);
+Tensor floor_div(Number a, const Tensor& b);
+Tensor remainder(const Tensor& a, Number b);
+Tensor remainder(Number a, const Tensor& b);
 Tensor pow(const Tensor& a, Number b);
 Tensor pow(Number a, const Tensor& b);
 Tensor operator+(const Tensor& a, Number b);

@@ -6,7 +6,13 @@
 
 namespace touchstone {
 
-Tensor mlops::real(const Tensor& x) { return is_float(x.dtype()) ? x : x.cast(DType::Float32); }
+Tensor mlops::real(const Tensor& x) { return x.cast(real_type(x)); }
+DType mlops::real_type(const Tensor& x) { return is_float(x.dtype()) ? x.dtype() : DType::Float32; }
+Tensor mlops::wide(const Tensor& x) {
+  return is_float(x.dtype()) && itemsize(x.dtype()) >= itemsize(DType::Float32)
+             ? x
+             : x.cast(DType::Float32);
+}
 
 namespace {
 
@@ -93,15 +99,81 @@ Tensor mod(const Tensor& a, const Tensor& b) {
   return plain(Op::Mod, a, b);
 }
 
-Tensor operator^(const Tensor& a, const Tensor& b) {
-  const OriginScope origin("xor");
+namespace {
+
+// The common dtype of a and b, which have bits.
+DType of_bits(const char* what, const Tensor& a, const Tensor& b) {
   const DType dtype = promote(a.dtype(), b.dtype());
   if (is_float(dtype))
-    throw DTypeError(fmt::format("^: {} and {}: bits of integers and bool only; cast them",
+    throw DTypeError(fmt::format("{}: {} and {}: bits of integers and bool only; cast them", what,
                                  name(a.dtype()), name(b.dtype())));
-  return plain(Op::Xor, a, b);
+  return dtype;
 }
 
+// The quotient rounded down and its remainder, of one shape and dtype.
+struct Division {
+  Tensor quotient, rest;
+};
+Division divided(const Tensor& a, const Tensor& b) {
+  const auto [x, y] = matched(a.detach(), b.detach());
+  if (is_bool(x.dtype())) return divided(x.cast(DType::Int8), y.cast(DType::Int8));
+  if (is_float(x.dtype()) && itemsize(x.dtype()) < itemsize(DType::Float32)) {
+    const auto [quotient, rest] = divided(mlops::wide(x), mlops::wide(y));
+    return {quotient.cast(x.dtype()), rest.cast(x.dtype())};
+  }
+  const Tensor rest = plain(Op::Mod, x, y);
+  const Tensor other_side = minimum(maximum(rest<0, rest> 0), (rest < 0) != (y < 0));
+  const Tensor above = Tensor::where(other_side, rest + y, rest);
+  if (!is_float(x.dtype())) return {Tensor::where(other_side, x / y - 1, x / y), above};
+  const Tensor of_infinity = (x - x) - other_side.cast(x.dtype());  // NaN, 0 or -1
+  return {Tensor::where(y == 0, x / y,
+                        Tensor::where(y.isinf(), of_infinity, ((x - above) / y).round())),
+          above};
+}
+
+}  // namespace
+
+Tensor floor_div(const Tensor& a, const Tensor& b) {
+  const OriginScope origin("floor_div");
+  return divided(a, b).quotient;
+}
+Tensor remainder(const Tensor& a, const Tensor& b) {
+  const OriginScope origin("remainder");
+  const auto [quotient, rest] = divided(a, b);
+  Tensor out = rest;
+  if (a.requires_grad()) out = out + (a - a.detach());
+  if (b.requires_grad()) out = out - quotient * (b - b.detach());
+  return out;
+}
+
+Tensor operator^(const Tensor& a, const Tensor& b) {
+  const OriginScope origin("xor");
+  (void)of_bits("^", a, b);
+  return plain(Op::Xor, a, b);
+}
+Tensor operator&(const Tensor& a, const Tensor& b) {
+  const OriginScope origin("and");
+  const DType dtype = of_bits("&", a, b);
+  if (is_bool(dtype)) return minimum(a, b);
+  // a + b = (a ^ b) + 2 (a & b), in a type where the sum does not overflow.
+  const auto both = [](const Tensor& x, const Tensor& y) { return (x + y - (x ^ y)) / 2; };
+  if (itemsize(dtype) < 8) return both(a.cast(DType::Int64), b.cast(DType::Int64)).cast(dtype);
+  const std::int64_t half = std::int64_t{1} << 32;
+  const auto [x, y] = matched(a, b);
+  const Tensor high_x = touchstone::floor_div(x, half), high_y = touchstone::floor_div(y, half);
+  return both(high_x, high_y) * half + both(x - high_x * half, y - high_y * half);
+}
+Tensor operator|(const Tensor& a, const Tensor& b) {
+  const OriginScope origin("or");
+  return is_bool(of_bits("|", a, b)) ? maximum(a, b) : (a ^ b) ^ (a & b);
+}
+
+Tensor operator&(const Tensor& a, Number b) { return a & beside(a, b); }
+Tensor operator|(const Tensor& a, Number b) { return a | beside(a, b); }
+Tensor floor_div(const Tensor& a, Number b) { return floor_div(a, beside(a, b)); }
+Tensor floor_div(Number a, const Tensor& b) { return floor_div(beside(b, a), b); }
+Tensor remainder(const Tensor& a, Number b) { return remainder(a, beside(a, b)); }
+Tensor remainder(Number a, const Tensor& b) { return remainder(beside(b, a), b); }
 Tensor operator^(const Tensor& a, Number b) { return a ^ beside(a, b); }
 Tensor operator^(Number a, const Tensor& b) { return beside(b, a) ^ b; }
 Tensor pow(Number a, const Tensor& b) { return pow(beside(b, a), b); }

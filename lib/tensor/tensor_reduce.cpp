@@ -62,13 +62,15 @@ Tensor Tensor::sum(const std::vector<int>& axes, KeepDim keep) const {
 
 Tensor Tensor::mean(const std::vector<int>& axes, KeepDim keep) const {
   const OriginScope origin("mean");
-  const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
+  const Tensor x = mlops::wide(*this), sum = x.sum(axes, keep);
   sint count = 1;
   for (const int axis : normal_axes(axes)) count = count * shape()[static_cast<std::size_t>(axis)];
-  if (count.is_int()) return x.sum(axes, keep) * (1.0 / static_cast<double>(count.as_int()));
-  // The kernel counts, because it has the values of the variables.
-  const Tensor ones = full(shape(), 1, {DType::Int64, device()});
-  return x.sum(axes, keep) * (1 / ones.sum(axes, keep).cast(DType::Float64)).cast(x.dtype());
+  const auto share = [&] {  // counted by the kernel, which has the values of the variables
+    const Tensor ones = full(shape(), 1, {DType::Int64, device()});
+    return sum * (1 / ones.sum(axes, keep).cast(DType::Float64)).cast(x.dtype());
+  };
+  return (count.is_int() ? sum * (1.0 / static_cast<double>(count.as_int())) : share())
+      .cast(mlops::real_type(*this));
 }
 
 Tensor Tensor::max(const std::vector<int>& axes, KeepDim keep) const {
@@ -107,28 +109,40 @@ Tensor Tensor::argmin(int axis, KeepDim keep) const {
 Tensor Tensor::argmax() const { return reshape({-1}).argmax(0); }
 Tensor Tensor::argmin() const { return reshape({-1}).argmin(0); }
 
-Tensor Tensor::var(const std::vector<int>& axes, std::int64_t correction, KeepDim keep) const {
-  const OriginScope origin("var");
-  const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
+namespace {
+
+Tensor variance(const Tensor& x, const std::vector<int>& axes, std::int64_t correction,
+                KeepDim keep) {
   sint count = 1;
-  const std::vector<int> normal = normal_axes(axes);
-  for (const int axis : normal) count = count * shape()[static_cast<std::size_t>(axis)];
+  const std::vector<int> normal = x.normal_axes(axes);
+  for (const int axis : normal) count = count * x.shape()[static_cast<std::size_t>(axis)];
   const Tensor squares = reads_once(x, normal, count)
                              ? reduce<mlops::SquaresAroundMean>(x, axes, keep)
                              : (x - x.mean(axes, KeepDim::Yes)).square().sum(axes, keep);
   if (count.is_int())
     return squares / static_cast<double>(std::max<std::int64_t>(count.as_int() - correction, 0));
-  const Tensor counted = full(shape(), 1, {DType::Int64, device()}).sum(axes, keep) - correction;
+  const Tensor counted =
+      Tensor::full(x.shape(), 1, {DType::Int64, x.device()}).sum(axes, keep) - correction;
   return squares / maximum(counted, std::int64_t{0}).cast(DType::Float64).cast(x.dtype());
+}
+
+}  // namespace
+
+Tensor Tensor::var(const std::vector<int>& axes, std::int64_t correction, KeepDim keep) const {
+  const OriginScope origin("var");
+  return variance(mlops::wide(*this), axes, correction, keep).cast(mlops::real_type(*this));
 }
 Tensor Tensor::std(const std::vector<int>& axes, std::int64_t correction, KeepDim keep) const {
   const OriginScope origin("std");
-  return var(axes, correction, keep).sqrt();
+  const Tensor squares = variance(mlops::wide(*this), axes, correction, keep);
+  // Of equal elements the gradient is 0: the root's, which is infinite, is not used.
+  const Tensor equal = squares.detach() == 0;
+  return where(equal, squares, where(equal, 1, squares).sqrt()).cast(mlops::real_type(*this));
 }
 
 Tensor Tensor::prod(const std::vector<int>& axes, KeepDim keep) const {
   const OriginScope origin("prod");
-  Tensor x = is_float(dtype()) ? *this : cast(sum_accumulator(dtype()));
+  Tensor x = is_float(dtype()) ? mlops::wide(*this) : cast(sum_accumulator(dtype()));
   std::vector<int> order, gone = normal_axes(axes);
   Shape left, kept = shape();
   for (int i = 0; i < rank(); ++i)
@@ -161,7 +175,8 @@ Tensor Tensor::prod(const std::vector<int>& axes, KeepDim keep) const {
   }
   if (count == 0) x = Tensor::ones(left, {x.dtype(), device()}).unsqueeze(-1);
   if (odd) x = x * *odd;
-  return x.reshape(keep == KeepDim::Yes ? kept : left);
+  return x.reshape(keep == KeepDim::Yes ? kept : left)
+      .cast(is_float(dtype()) ? dtype() : x.dtype());
 }
 
 Tensor Tensor::any(const std::vector<int>& axes, KeepDim keep) const {
@@ -176,10 +191,13 @@ Tensor Tensor::all(const std::vector<int>& axes, KeepDim keep) const {
 
 Tensor Tensor::logsumexp(const std::vector<int>& axes, KeepDim keep) const {
   const OriginScope origin("logsumexp");
-  const Tensor x = is_float(dtype()) ? *this : cast(DType::Float32);
+  const Tensor x = mlops::wide(*this);
   const Tensor most = x.detach().max(axes, KeepDim::Yes);
-  const Tensor shift = where(most.isfinite(), most, zeros_like(most));
-  const Tensor shifted = (x - shift).exp().sum(axes, KeepDim::Yes).log() + shift;
+  const Tensor shift = where(most.isfinite(), most, 0);
+  const Tensor sum = (x - shift).exp().sum(axes, KeepDim::Yes), none = sum.detach() == 0;
+  // Where all elements are -inf the gradient is 0, not 0 / 0.
+  const Tensor log = where(none, least_number(x.dtype()), where(none, 1, sum).log());
+  const Tensor shifted = (log + shift).cast(mlops::real_type(*this));
   return keep == KeepDim::Yes ? shifted : dropped(shifted, normal_axes(axes));
 }
 
@@ -257,10 +275,10 @@ struct Scan {
 
 Tensor Tensor::cumsum(int axis) const {
   const OriginScope origin("cumsum");
-  const Tensor wide = is_float(dtype()) ? *this : cast(sum_accumulator(dtype()));
+  const Tensor wide = is_float(dtype()) ? mlops::wide(*this) : cast(sum_accumulator(dtype()));
   const Scan scan = {[](const Tensor& x) { return x.sum({-1}); },
                      [](const Tensor& a, const Tensor& b) { return a + b; }, 0};
-  return scan(wide, axis);
+  return scan(wide, axis).cast(is_float(dtype()) ? dtype() : wide.dtype());
 }
 
 Tensor Tensor::cummax(int axis) const {
@@ -284,7 +302,8 @@ Tensor Tensor::cummin(int axis) const {
 Tensor Tensor::cumprod(int axis) const {
   const OriginScope origin("cumprod");
   const int at = normal_axis(axis);
-  Tensor x = (is_float(dtype()) ? *this : cast(sum_accumulator(dtype()))).movedim(at, -1);
+  const Tensor wide = is_float(dtype()) ? mlops::wide(*this) : cast(sum_accumulator(dtype()));
+  Tensor x = wide.movedim(at, -1);
   const std::int64_t size = x.size(-1);
   // Each round doubles the number of elements in the products.
   int round = 0;
@@ -294,7 +313,7 @@ Tensor Tensor::cumprod(int axis) const {
     x = x * x.narrow(-1, 0, size - reach).pad(padding, PadMode::Constant, 1);
     if (++round % 3 == 0) x = x.contiguous();
   }
-  return x.movedim(-1, at);
+  return x.movedim(-1, at).cast(is_float(dtype()) ? dtype() : wide.dtype());
 }
 
 }  // namespace touchstone

@@ -139,9 +139,7 @@ Elements elements_of(const Tensor& t) {
   Elements out(t.dtype(), concrete(t.shape()));
   const Working working;
   if (out.size() == 0) return out;
-  const LazyBufferPtr whole = lazy::at_hand(t.lazy())->contiguous();
-  touchstone::realize(std::span(&whole, 1));
-  whole->realized()->copy_out(
+  lazy::host_values(t.lazy())->copy_out(
       {out.data(), static_cast<std::size_t>(out.size()) * itemsize(out.dtype)});
   return out;
 }

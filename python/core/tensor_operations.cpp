@@ -129,8 +129,20 @@ void bind_arithmetic(TensorClass& t) {
           "__neg__", [](const Tensor& x) { return -x; }, Guard())
       .def("__abs__", &Tensor::abs, Guard())
       .def(
-          "clamp", [](const Tensor& x, double low, double high) { return x.clamp(low, high); },
-          py::arg("low"), py::arg("high"), Guard());
+          "clamp",
+          [](const Tensor& x, const Arg& low, const Arg& high) {
+            const auto with = [&](const Tensor& t, const Arg& end, auto f) {
+              if (std::holds_alternative<std::monostate>(end)) return t;
+              return with_arg(end, x.dtype(), x.device(), [&](const auto& v) { return f(t, v); });
+            };
+            const auto most = [](const Tensor& t, const auto& v) { return maximum(t, v); };
+            const auto least = [](const Tensor& t, const auto& v) { return minimum(t, v); };
+            return with(with(x, low, most), high, least);
+          },
+          py::arg("low") = py::none(), py::arg("high") = py::none(), Guard(),
+          "Between two numbers or tensors, of the type that maximum and minimum have; None leaves "
+          "a "
+          "side open.");
 #define TOUCHSTONE_OPERATOR(name, expression)                                                 \
   t.def(                                                                                      \
       name,                                                                                   \
@@ -150,6 +162,14 @@ void bind_arithmetic(TensorClass& t) {
   TOUCHSTONE_OPERATOR("__rpow__", pow(v, x));
   TOUCHSTONE_OPERATOR("__xor__", (x ^ v));
   TOUCHSTONE_OPERATOR("__rxor__", (v ^ x));
+  TOUCHSTONE_OPERATOR("__and__", (x & v));
+  TOUCHSTONE_OPERATOR("__rand__", (x & v));
+  TOUCHSTONE_OPERATOR("__or__", (x | v));
+  TOUCHSTONE_OPERATOR("__ror__", (x | v));
+  TOUCHSTONE_OPERATOR("__floordiv__", floor_div(x, v));
+  TOUCHSTONE_OPERATOR("__rfloordiv__", floor_div(v, x));
+  TOUCHSTONE_OPERATOR("__mod__", remainder(x, v));
+  TOUCHSTONE_OPERATOR("__rmod__", remainder(v, x));
   TOUCHSTONE_OPERATOR("__lt__", x < v);
   TOUCHSTONE_OPERATOR("__le__", x <= v);
   TOUCHSTONE_OPERATOR("__gt__", x > v);

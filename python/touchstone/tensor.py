@@ -16,7 +16,7 @@ Shapes and orders are sequences or arguments of their own, and the names of axes
 import functools as _functools
 import operator as _op
 
-from ._core import tensor as _core
+from ._core import ShapeError, tensor as _core
 from ._core.tensor import (Tensor, TensorJit, counters, devices, gradients, manual_seed, no_grad, realize, reset_counters,
                            training)
 from .kernel import _EXTENDED, as_array
@@ -208,17 +208,64 @@ def _in_place(name):
 
 for _name, _dunder in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("div", "truediv"), ("pow", "pow"), ("xor", "xor")):
     setattr(Tensor, _name, _operator(f"__{_dunder}__", f"__r{_dunder}__"))
-for _dunder in ("pow", "xor", "matmul"):
+for _dunder in ("pow", "xor", "and", "or", "floordiv", "mod", "matmul"):
     setattr(Tensor, f"__i{_dunder}__", _in_place(f"__{_dunder}__"))
 
 
-_maximum, _minimum = (_operator(name, name) for name in ("maximum", "minimum"))
+def _invert(self):
+    return self ^ (True if self.dtype == "bool" else Tensor.full([], -1, self.dtype, self.device))
 
 
-def _clip(self, min_=None, max_=None):
-    """Between two numbers or tensors, of the type that maximum and minimum have; None leaves a side open."""
-    x = self if min_ is None else _maximum(self, min_)
-    return x if max_ is None else _minimum(x, max_)
+def _flatten(self, first=0, last=-1, start_dim=None, end_dim=None):
+    """Merges the axes from first to last."""
+    first, last = first if start_dim is None else start_dim, last if end_dim is None else end_dim
+    if last in (-1, self.rank - 1):
+        return _to_the_end(self, first)
+    first, last = (a + self.rank if a < 0 else a for a in (first, last))
+    if not 0 <= first <= last < self.rank:
+        raise ShapeError(f"flatten: axes {first} to {last} of shape {self.shape}; expected 0 <= first <= last < {self.rank}")
+    return self.reshape([*self.shape[:first], -1, *self.shape[last + 1:]])
+
+
+_to_the_end, _set = Tensor.flatten, Tensor.__setitem__
+
+
+def _setitem(self, key, value):
+    if not isinstance(value, (Tensor, bool, int, float)) and not (getattr(value, "shape", None) == ()):
+        value = Tensor(value, dtype=self.dtype, device=self.device)
+    _set(self, key, value)
+
+
+def _unpickled(data, shape, dtype, device, requires_grad):
+    """Called by pickle."""
+    if dtype in _BITS:
+        t = _unpickled(data, shape, _BITS[dtype], device, False).bitcast(dtype)
+    elif data:
+        t = Tensor(memoryview(data).cast("B").cast(_FORMATS[dtype]), device=device).reshape(list(shape))
+    else:
+        t = Tensor.zeros(list(shape), dtype, device)
+    t.requires_grad = requires_grad
+    return t
+
+
+_FORMATS = {"bool": "?", "int8": "b", "uint8": "B", "int16": "h", "uint16": "H", "int32": "i", "uint32": "I", "int64": "q",
+            "uint64": "Q", "float32": "f", "float64": "d"}
+_BITS = {"float16": "uint16", "bfloat16": "uint16", "float8_e4m3": "uint8", "float8_e5m2": "uint8"}
+
+
+def _reduce(self):
+    """The values; a tensor that was computed from others becomes a leaf. pickle and copy.deepcopy."""
+    bits = self.detach().bitcast(_BITS[self.dtype]) if self.dtype in _BITS else self
+    return _unpickled, (memoryview(bits._elements()).tobytes(), self.shape, self.dtype, self.device, self.requires_grad)
+
+
+Tensor.__invert__ = _invert
+Tensor.__divmod__ = lambda self, x: (self // x, self % x)
+Tensor.flatten = _flatten
+Tensor.__setitem__ = _setitem
+Tensor.__reduce__ = _reduce
+Tensor.__round__ = lambda self, digits=None: self.round() if digits is None else (self * 10 ** digits).round() / 10 ** digits
+Tensor.__format__ = lambda self, spec: format(self.item(), spec) if spec and self.size == 1 else format(str(self), spec)
 
 
 def _full_like(self, value, dtype=None, device=None):
@@ -251,11 +298,17 @@ def _pooled(pool):
     return method
 
 
+def _wide(x):
+    """Narrower floats and integers in float32, in which composed functions compute."""
+    return x if x.dtype in ("float32", "float64") else x.float()
+
+
 def _layernorm(self, axis=-1, eps=1e-5):
     if isinstance(axis, int):
         return _core.layernorm(self, axis, eps)
-    centred = self - self.mean(axis, keepdim=True)
-    return centred * (centred.square().mean(axis, keepdim=True) + eps).rsqrt()
+    dtype, x = self.dtype if self.is_floating_point() else "float32", _wide(self)
+    centred = x - x.mean(axis, keepdim=True)
+    return (centred * (centred.square().mean(axis, keepdim=True) + eps).rsqrt()).cast(dtype)
 
 
 def _batchnorm(self, weight, bias, mean, invstd):
@@ -290,7 +343,7 @@ Tensor.full_like = _full_like
 Tensor.slice = _slice
 Tensor.dot = lambda self, w: self.matmul(w)
 Tensor.neg = lambda self: -self
-Tensor.clip = _clip
+Tensor.clip = lambda self, min_=None, max_=None: self.clamp(min_, max_)
 Tensor.swish = Tensor.silu
 Tensor.leakyrelu = lambda self, neg_slope=0.01: self.leaky_relu(neg_slope)
 Tensor.contiguous_backward = lambda self: self

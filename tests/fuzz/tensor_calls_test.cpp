@@ -73,7 +73,7 @@ const std::map<std::string, std::string> kWithin = {{"shape", ""},
 
 TEST(TensorCalls, EveryPublicFunctionIsDrawn) {
   const std::map<std::string, std::string> spelled = {
-      {"neg", "operator-"}, {"pow_int", "pow"}, {"pow_real", "pow"}};
+      {"neg", "operator-"}, {"bit_or", "operator|"}, {"pow_int", "pow"}, {"pow_real", "pow"}};
   const std::unique_ptr<Area> area = make_tensor_area();
   std::set<std::string> drawn;
   for (std::uint64_t i = 0; i < 6000; ++i) {

@@ -2,12 +2,15 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
+#include <thread>
 
 #include <gmock/gmock.h>
 
 #include "../support/error_of.h"
 #include "tensor_check.h"
+#include "touchstone/tensor/indexing.h"
 #include "touchstone/tensor/nn.h"
 #include "touchstone/tensor/optim.h"
 
@@ -379,6 +382,152 @@ TEST_F(JitOfTensors, WhatCannotBeDoneAgainIsNamed) {
   lower(std::span(&lazy, 1));
   EXPECT_THAT(error_of([&] { lower(std::span(&lazy, 1)); }),
               HasSubstr("capture it with a TensorJit"));
+}
+
+// What a program may do besides arithmetic; each has the bits of the plain function, call by call.
+TEST_F(JitOfTensors, ValuesReadOnTheHostAreReadAtEachCall) {
+  const std::pair<const char*, std::function<Tensor(const Tensor&)>> functions[] = {
+      {"a mask", [](const Tensor& x) { return index(x, {x > 0}).sum(); }},
+      {"item", [](const Tensor& x) { return x / x.max().item<float>(); }},
+      {"read", [](const Tensor& x) { return x * x.read<float>()[1]; }},
+      {"a branch", [](const Tensor& x) { return x.sum().item<float>() > 3 ? x * 2 : x - 1; }},
+      {"a loop",
+       [](const Tensor& x) {
+         Tensor y = x;
+         for (int i = 0; i < 9 && (y * y).sum().item<float>() < 1000; ++i) y = y * 2;
+         return y;
+       }},
+      {"draws in a branch", [](const Tensor& x) {
+         const Tensor noise = x.sum().item<float>() > 2 ? randn({3}) : rand({3}) + rand({3});
+         return x.max().item<float>() > 5 ? x + noise : x;
+       }}};
+  const Floats rows[] = {{1, -1, 2},  {1, 1, 2}, {-5, 5, 5}, {-1, -1, 7}, {-1, -1, 7},
+                         {-1, -1, 7}, {1, 1, 2}, {1, -1, 2}, {1, -1, 2},  {1, -1, 2}};
+  for (const auto& [what, f] : functions) {
+    manual_seed(4);
+    std::vector<Floats> wanted;
+    for (const Floats& row : rows) wanted.push_back(f(of(row, {3})).read<float>());
+    const std::uint64_t position = default_generator().position();
+    manual_seed(4);
+    TensorJit jit(f);
+    for (std::size_t i = 0; i < std::size(rows); ++i)
+      EXPECT_EQ(jit(of(rows[i], {3})).read<float>(), wanted[i]) << what << ", call " << i;
+    EXPECT_EQ(default_generator().position(), position) << what;
+    EXPECT_GT(jit.captured(), 0u) << what;
+  }
+}
+
+TEST_F(JitOfTensors, LeavesChangeLocalsAndInputsAsTheFunctionDoes) {
+  TensorJit local([](const Tensor& x) {
+    Tensor sum = Tensor::zeros({2});
+    sum += x;
+    sum += sum;
+    return sum + 0;
+  });
+  TensorJit in_place([](std::span<const Tensor> in) {
+    Tensor x = in[0];
+    x += in[1];
+    return TensorJit::Tensors{x * 2};
+  });
+  Tensor moves = of({0, 0}, {2});
+  for (int i = 1; i < 6; ++i) {
+    const auto k = static_cast<float>(i);
+    EXPECT_EQ(local(of({k, 1}, {2})).read<float>(), (Floats{2 * k, 2}));
+    EXPECT_EQ(in_place(std::vector{moves, of({1, 2}, {2})})[0].read<float>(),
+              (Floats{2 * k, 4 * k}));
+    EXPECT_EQ(moves.read<float>(), (Floats{k, 2 * k}));
+  }
+  // A state that the function makes at its first call.
+  std::optional<Tensor> made;
+  TensorJit late([&](const Tensor& x) {
+    if (!made) made = (x * 0).contiguous().realize();
+    made->assign(*made + x);
+    return *made * 1;
+  });
+  for (int i = 1; i < 7; ++i)
+    EXPECT_EQ(late(of({1, 2}, {2})).read<float>()[1], static_cast<float>(2 * i));
+}
+
+TEST_F(JitOfTensors, GradientsAreThoseOfTheLastCall) {
+  Tensor w = of({1, 2}, {2}), x = of({1, 1}, {2});
+  w.set_requires_grad();
+  TensorJit backward([&](const Tensor& in) {
+    w.zero_grad();
+    const Tensor loss = (w * in).square().sum();
+    loss.backward();
+    return loss;
+  });
+  TensorJit clears([&](const Tensor& in) {
+    w.zero_grad();
+    return in * w;
+  });
+  TensorJit adds([&](const Tensor& in) {
+    (w * in * 2).sum().backward();
+    return in * 2;
+  });
+  for (int i = 1; i < 6; ++i) {
+    const auto k = static_cast<float>(i);
+    backward(of({k, 1}, {2}));
+    EXPECT_EQ(w.grad()->read<float>(), (Floats{2 * k * k, 4})) << i;
+    clears(of({k, 1}, {2}));
+    EXPECT_FALSE(w.grad().has_value()) << i;
+    adds(of({k, 1}, {2}));
+    EXPECT_EQ(w.grad()->read<float>(), (Floats{2 * k, 2})) << i;
+    w.zero_grad();
+  }
+  w.set_grad(of({1, 1}, {2}));
+  EXPECT_THAT(error_of([&] { adds(x); }), HasSubstr("call zero_grad() in the function"));
+  // At inputs, too.
+  TensorJit of_input([](const Tensor& in) {
+    const Tensor loss = in.square().sum();
+    loss.backward();
+    return TensorJit::Tensors{gradients(in.square().sum(), {in})[0]}[0];
+  });
+  for (int i = 1; i < 5; ++i) {
+    Tensor in = of({static_cast<float>(i), 1}, {2});
+    in.set_requires_grad();
+    EXPECT_EQ(of_input(in).read<float>(), (Floats{2 * static_cast<float>(i), 2}));
+    EXPECT_EQ(in.grad()->read<float>(), (Floats{2 * static_cast<float>(i), 2}));
+  }
+}
+
+TEST_F(JitOfTensors, EachModeHasItsOwnCapture) {
+  const nn::BatchNorm norm(2);
+  TensorJit jit([&](const Tensor& x) { return norm(x); });
+  const Tensor x = of({1, 2, 3, 5}, {2, 2});
+  const nn::BatchNorm beside(2);
+  for (const bool trains : {true, true, true, false, false, false, true, false}) {
+    const TrainingScope scope(trains);
+    EXPECT_EQ(jit(x).read<float>(), beside(x).read<float>());
+    EXPECT_EQ(norm.running_mean.read<float>(), beside.running_mean.read<float>());
+  }
+  TensorJit leaves([](const Tensor& in) {
+    set_training(true);
+    return in * 2;
+  });
+  EXPECT_THAT(error_of([&] { leaves(x); }), HasSubstr("leaves another mode"));
+  set_training(false);
+  TensorJit seeds([](const Tensor& in) {
+    manual_seed(1);
+    return in + randn({2, 2});
+  });
+  EXPECT_THAT(error_of([&] { seeds(x); }), HasSubstr("seeds a generator"));
+}
+
+// In a fresh thread, the function is the first user of its generators.
+TEST_F(JitOfTensors, GeneratorsThatTheFunctionMakesAdvance) {
+  std::set<Floats> seen;
+  std::vector<Floats> drawn;
+  std::thread([&] {
+    TensorJit jit([](const Tensor& x) {
+      static Generator kept(9);
+      return x + randn({2}) * kept.normal({2});
+    });
+    for (int i = 0; i < 6; ++i) drawn.push_back(jit(of({1, 2}, {2})).read<float>());
+  }).join();
+  Generator first(0), second(9);
+  for (const Floats& got : drawn)
+    EXPECT_EQ(got, (of({1, 2}, {2}) + first.normal({2}) * second.normal({2})).read<float>());
 }
 
 TEST_F(JitOfTensors, OneInsideAnotherIsPartOfIt) {
