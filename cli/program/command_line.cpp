@@ -84,8 +84,9 @@ const WorkLimits* add_work_limits(CLI::App* v) {
 CLI::Option* add_output(CLI::App* v, std::string& output, const std::string& help) {
   return v->add_option("--out", output, help)->transform([](const std::string& word) {
     const std::size_t equals = word.find('=');
+    std::error_code none;
     if (equals == std::string::npos || word.find_first_of("/.") < equals ||
-        std::filesystem::exists(word))
+        std::filesystem::exists(word, none))
       return word;
     const std::string file = word.substr(equals + 1);
     if (word.substr(0, equals) == "out" && !file.empty()) return file;

@@ -77,8 +77,9 @@ Adapter adapter_named(const std::string& name) {
   constexpr std::string_view kEmitted[] = {"onnxruntime", "torch", "torch-inductor", "jax"};
   const bool emitted = std::ranges::count(kEmitted, name) > 0;
   if (name != "numpy" && !emitted) return {};
-  // Debian's packages belong to its own Python.
-  const std::string python = fs::exists("/usr/bin/python3") ? "/usr/bin/python3 " : "python3 ";
+  // Debian's packages belong to its own Python, others to a virtual environment's.
+  const bool system = fs::exists("/usr/bin/python3") && std::getenv("VIRTUAL_ENV") == nullptr;
+  const std::string python = system ? "/usr/bin/python3 " : "python3 ";
   return {emitted
               ? fmt::format("{}{} {}", python, quoted(adapter("emitted_backend.py").string()), name)
               : python + quoted(adapter("numpy_backend.py").string()),

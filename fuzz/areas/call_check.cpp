@@ -199,7 +199,7 @@ std::optional<Checked> gradient_differs(const Call& call, const std::string& tex
 
 bool holds_nothing(const Array& x) { return x.cells.empty(); }
 
-// The loss of a label outside the classes is NaN; it is refused if the host knows the label.
+// A label outside the classes is refused, in a jit only if the host knows it; else the loss is NaN.
 bool has_label_outside(const Call& call, const Arrays& inputs) {
   if (call.name != "nll_loss" && call.name != "cross_entropy") return false;
   return std::ranges::any_of(inputs[1].cells, [&](const Near& label) {

@@ -17,8 +17,12 @@ from line_protocol import Unsupported
 
 PROFILE = {"base": "glibc", "casts_saturate": False, "zeros_alike": True}
 GPU = {**PROFILE, "base": "cuda"}
+PYTORCH = {**PROFILE, "ulp": {"sqrt": 1}, "float8_overflow": "infinity"}
+# XLA computes exp2 by exp, and on a CPU flushes subnormal numbers.
+JAX = {**PROFILE, "flush": "both", "ulp": {"exp2": [2, 1]}, "float8_overflow": "infinity"}
+JAX_ON_GPU = {**JAX, "base": "cuda", "ulp": {"exp2": [2, 1], "sqrt": 2.5, "recip": 2.5, "div": 2.5}}
 # Triton's exp2 and division are PTX's ex2.approx.ftz and div.full.
-INDUCTOR = {**GPU, "flush": "both", "ulp": {"exp2": 2.5, "recip": 2.5, "div": 2.5}}
+INDUCTOR = {**GPU, "float8_overflow": "saturates", "flush": "both", "ulp": {"exp2": 2.5, "recip": 2.5, "div": 2.5}}
 
 
 class Onnx:
@@ -47,7 +51,10 @@ class Onnx:
             except Exception as why:  # an operator without this type
                 raise Unsupported(f"ONNX Runtime refuses: {str(why).splitlines()[0]}"[:300]) from None
             self.kept = {"model": model, "session": made}
-        return self.kept["session"].run(None, given)[0]
+        try:
+            return self.kept["session"].run(None, given)[0]
+        except Exception as why:  # such as an integer divided by 0
+            raise Unsupported(f"ONNX Runtime: {str(why).splitlines()[0]}"[:300]) from None
 
     def run(self, kernel, dtypes, inputs, program, shapes=None):
         wanted = kernel["nodes"][-1]["dtype"]
@@ -76,7 +83,9 @@ class Python:
             self.library.torch.set_num_threads(1)
         self.runner = cuda_libraries.Runner(self.library)
         self.name, self.version = engine, self.library.version
-        self.profile = PROFILE if device == "cpu" else INDUCTOR if kind == "compile" else GPU
+        on_cpu, on_gpu = {"torch": (PYTORCH, {**GPU, "float8_overflow": "infinity"}), "compile": (PYTORCH, INDUCTOR),
+                          "jax": (JAX, JAX_ON_GPU), "cupy": (PROFILE, GPU)}[kind]
+        self.profile = on_cpu if device == "cpu" else on_gpu
         if engine == "numpy":
             self.profile = {**PROFILE, "ulp": {"log2": 2, "sin": 3}}
 

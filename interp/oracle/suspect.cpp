@@ -666,7 +666,6 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
     }
   };
   test_missing(u, hypotheses);
-  out.rows_of_missing.clear();
   if (may_miss_terms(u, hypotheses, is_narrow)) {
     std::vector<ElementRun> of_rows;
     if (is_narrow) of_rows = elements_of_rows(kept);
@@ -679,6 +678,7 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
                    batch);
     }
   }
+  if (!is_narrow) out.rows_of_missing.clear();
   if (many && tests.has_facts()) tests.largest();
   // Elements that share a sum have one error.
   const auto rows = many && tests.has_facts() ? rows_of(kept, u.elements, 0) : std::nullopt;
@@ -726,16 +726,18 @@ std::string ErrorEvidence::str() const {
   const double needed = std::ceil(std::log2(tests / kSuspectP));
   std::int64_t most = 0, seen_from = 0;
   for (const auto& [count, rows] : rows_of_missing) {
-    most = std::max(most, rows);
-    if (seen_from == 0 && static_cast<double>(rows) >= needed) seen_from = count;
+    if (seen_from != 0) break;
+    if (static_cast<double>(rows) >= needed)
+      seen_from = count;
+    else
+      most = std::max(most, rows);
   }
   if (!suspicion && !rows_of_missing.empty() && seen_from != 1)
     text += fmt::format(
         "; missing terms of sums whose results are legal{} would go unnoticed: rounding leaves "
-        "them "
-        "in {}, {} are needed",
+        "them in {}, {} are needed",
         seen_from == 0 ? "" : fmt::format(", fewer than {} of each,", seen_from),
-        counted(seen_from == 0 ? most : rows_of_missing.begin()->second, "row"), needed);
+        counted(most, "row"), needed);
   return text + (suspicion ? "; " + suspicion->str() : "; nothing suspicious");
 }
 

@@ -303,7 +303,7 @@ static inline touchstone_status touchstone_judge_arrays(const char* operation,
       next = at;
       which = i;
     }
-    if (next == NULL) break;
+    if (next == NULL || next < rest) break; /* names that overlap are not words */
     x = &inputs[which];
     part = (size_t)(next - rest) + strlen(x->name);
     memcpy(to, rest, part);

@@ -121,13 +121,15 @@ const PreparedKernel& Device::prepared(const LazyOpPtr& kernel) {
   return found.kernel;
 }
 
-// Each time the number of kernels passes a multiple of kSweep, those not launched since the last
-// time are dropped; a launch of one of the others completes it again.
+// After kSweep new kernels, those not launched since the last time are dropped; a launch of one of
+// the others completes it again.
 void Device::prepare(std::span<const LazyOpPtr> kernels) {
   constexpr std::size_t kSweep = 1024;
-  if (runners_.size() / kSweep != (runners_.size() + kernels.size()) / kSweep)
+  if (runners_.size() >= kept_ + kSweep) {
     for (auto it = runners_.begin(); it != runners_.end();)
       it = std::exchange(it->second.complete, false) ? std::next(it) : runners_.erase(it);
+    kept_ = runners_.size();
+  }
   std::vector<LazyOpPtr> missing;
   std::unordered_map<LazyOpPtr, bool, LazyOpHash, LazyOpSame> wanted;
   for (const LazyOpPtr& kernel : kernels) {

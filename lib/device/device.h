@@ -72,7 +72,10 @@ class Device {
   const PreparedKernel& prepared(const LazyOpPtr& kernel);
   /// Makes the runners of many kernels at once if that is cheaper than one by one.
   void prepare(std::span<const LazyOpPtr> kernels);
-  void forget_runners() { runners_.clear(); }
+  void forget_runners() {
+    runners_.clear();
+    kept_ = 0;
+  }
 
   /// Upper case, without ":0", for each device of a tuple; the path after "DISK:" is unchanged.
   static std::string canonical(std::string_view name);
@@ -106,6 +109,7 @@ class Device {
   };
   Entry& entry(const LazyOpPtr& kernel);
   std::unordered_map<LazyOpPtr, Entry, LazyOpHash, LazyOpSame> runners_;
+  std::size_t kept_ = 0;  // when kernels were last dropped
 };
 
 /// Checks buffers and values against the kernel, runs it and counts it. Throws BufferError or

@@ -228,8 +228,8 @@ class StableHloWriter {
     std::string text = value.str();
     if (text.find("nan") != text.npos || text.find("inf") != text.npos)
       text = fmt::format("0x{:0{}X}", value.bits(), 2 * itemsize(value.dtype()));
-    else if (is_float(value.dtype()) && text.find_first_of(".e") == text.npos)
-      text += ".0";
+    else if (is_float(value.dtype()) && text.find('.') == text.npos)
+      text.insert(std::min(text.find('e'), text.size()), ".0");
     line(name, fmt::format("stablehlo.constant dense<{}> : {}", text, type(value.dtype(), shape)));
     return name;
   }

@@ -265,8 +265,12 @@ class OnnxWriter {
       }
       case Kind::Sum:
       case Kind::Max: return reduced(op);
-      case Kind::Cast:
-        return node("Cast", {source(op)}, {attribute("to", onnx_of_dtype(op.dtype))});
+      case Kind::Cast: {
+        std::vector<std::string> attributes{attribute("to", onnx_of_dtype(op.dtype))};
+        if (op.dtype == DType::Float8E5M2)  // ours has infinities
+          attributes.push_back(attribute("saturate", std::int64_t{0}));
+        return node("Cast", {source(op)}, attributes);
+      }
       case Kind::Bitcast: break;
     }
     throw ParseError("ONNX cannot say a bitcast");

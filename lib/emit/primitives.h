@@ -54,7 +54,7 @@ inline constexpr Primitive primitives[] = {
     {"erfc", "", "torch.erfc", "jax.scipy.special.erfc", "chlo.erfc", ""},
     {"gelu", "", "torch.nn.functional.gelu", "jax.nn.gelu({0}, approximate=False)", "", "Gelu", 20},
     {"gelu_tanh", "", "torch.nn.functional.gelu({0}, approximate=\"tanh\")", "jax.nn.gelu({0}, approximate=True)", "", "Gelu tanh", 20},
-    {"softplus", "", "torch.nn.functional.softplus", "jax.nn.softplus", "", "Softplus"},
+    {"softplus", "", "torch.nn.functional.softplus({0}, threshold=40)", "jax.nn.softplus", "", "Softplus"},
     {"cos", "np.cos", "torch.cos", "jnp.cos", "cosine", "Cos"},
     {"tan", "np.tan", "torch.tan", "jnp.tan", "tan", "Tan"},
     {"asin", "np.arcsin", "torch.asin", "jnp.arcsin", "chlo.asin", "Asin"},

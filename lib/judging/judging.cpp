@@ -308,6 +308,7 @@ std::string exact_of(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, s
     const DTypeInfo& type = info(got.dtype());
     int exponent = 0;
     std::frexp(exact, &exponent);
+    if (exact == 0) exponent = type.min_exponent + 1;
     const double ulp = std::ldexp(1.0, std::max(exponent, type.min_exponent + 1) - type.digits);
     // In float64 `exact` is rounded, its difference from the candidate is not.
     const double off = (exact == u.exact[0] ? u.candidate[0] : got.to_double() - exact) / ulp;

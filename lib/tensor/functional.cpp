@@ -26,6 +26,11 @@ DType type_of(const Tensor& x, const Others&... others) {
   return is_float(dtype) ? dtype : DType::Float32;
 }
 
+// In the wide type of both, in which integers lose no more than they must.
+Tensor wide_beside(const Tensor& x, const Tensor& other) {
+  return mlops::wide(x.cast(type_of(x, other)));
+}
+
 Tensor reduced(const Tensor& losses, Reduction reduction, DType dtype) {
   if (reduction == Reduction::None) return losses.cast(dtype);
   return (reduction == Reduction::Sum ? losses.sum() : losses.mean()).cast(dtype);
@@ -81,7 +86,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const std::optional<Tensor>
     const Tensor out = x.matmul(weight.transpose());
     return bias ? out + *bias : out;
   }
-  return (mlops::wide(x).matmul(mlops::wide(weight).transpose()) + *bias).cast(dtype);
+  return (mlops::wide(x.cast(dtype)).matmul(mlops::wide(weight).transpose()) + *bias).cast(dtype);
 }
 
 namespace {
@@ -198,19 +203,19 @@ Tensor scaled_dot_product_attention(const Tensor& given, const Tensor& keys, con
 Tensor mse_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {
   const OriginScope origin("mse_loss");
   check_same("mse_loss", x, wanted);
-  return reduced((mlops::wide(x) - wanted).square(), reduction, type_of(x, wanted));
+  return reduced((wide_beside(x, wanted) - wanted).square(), reduction, type_of(x, wanted));
 }
 Tensor l1_loss(const Tensor& x, const Tensor& wanted, Reduction reduction) {
   const OriginScope origin("l1_loss");
   check_same("l1_loss", x, wanted);
-  return reduced((mlops::wide(x) - wanted).abs(), reduction, type_of(x, wanted));
+  return reduced((wide_beside(x, wanted) - wanted).abs(), reduction, type_of(x, wanted));
 }
 Tensor huber_loss(const Tensor& x, const Tensor& wanted, double delta, Reduction reduction) {
   const OriginScope origin("huber_loss");
   check_same("huber_loss", x, wanted);
   if (!(delta > 0))
     throw Error(fmt::format("huber_loss: delta {}; expected a number above 0", delta));
-  const Tensor d = mlops::wide(x) - wanted, size = d.abs(), near = size.detach() < delta;
+  const Tensor d = wide_beside(x, wanted) - wanted, size = d.abs(), near = size.detach() < delta;
   const Tensor square = Tensor::where(near, d, 0).square() * 0.5;  // 0 * inf is not 0
   return reduced(Tensor::where(near, square, (size - delta / 2) * delta), reduction,
                  type_of(x, wanted));
@@ -223,7 +228,7 @@ Tensor binary_cross_entropy(const Tensor& p, const Tensor& wanted, Reduction red
     const Tensor low = x.detach().log() <= -100;
     return Tensor::where(low, -100, Tensor::where(low, 1, x).log());
   };
-  const Tensor yes = log(mlops::wide(p)), no = log(1 - mlops::wide(p));
+  const Tensor wide = wide_beside(p, wanted), yes = log(wide), no = log(1 - wide);
   return reduced(-(wanted * yes + (1 - wanted) * no), reduction, type_of(p, wanted));
 }
 Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
@@ -232,8 +237,9 @@ Tensor binary_cross_entropy_with_logits(const Tensor& x, const Tensor& wanted,
   check_same("binary_cross_entropy_with_logits", x, wanted);
   // softplus(x) - x y = softplus(-x) + x (1 - y), whose terms do not cancel for a large x. A finite
   // share of an infinite x is infinite, a share of 0 is 0.
-  const Tensor wide = mlops::wide(x), above = wide.detach() > 0;
-  const Tensor share = Tensor::where(above, 1 - mlops::wide(wanted), -mlops::wide(wanted));
+  const Tensor wide = wide_beside(x, wanted), above = wide.detach() > 0;
+  const Tensor labels = wide_beside(wanted, x);
+  const Tensor share = Tensor::where(above, 1 - labels, -labels);
   const Tensor none = minimum(share.detach() == 0, wide.detach().isinf());
   const Tensor loss =
       Tensor::where(above, -wide, wide).softplus() + Tensor::where(none, 0, wide) * share;

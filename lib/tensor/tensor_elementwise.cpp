@@ -142,7 +142,11 @@ Tensor remainder(const Tensor& a, const Tensor& b) {
   const auto [quotient, rest] = divided(a, b);
   Tensor out = rest;
   if (a.requires_grad()) out = out + (a - a.detach());
-  if (b.requires_grad()) out = out - quotient * (b - b.detach());
+  if (b.requires_grad()) {  // an infinity less itself, or times 0, is NaN
+    const Tensor finite = Tensor::where(b.detach().isinf(), 0, b);
+    const Tensor times = Tensor::where(quotient.isinf(), 0, quotient);
+    out = out - times * (finite - finite.detach());
+  }
   return out;
 }
 

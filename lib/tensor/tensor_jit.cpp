@@ -113,6 +113,7 @@ struct TensorJit::Capture {
       first_call = before;
       reads = read_only(log);
       if (draws.empty()) draws = log.all_draws();
+      parts.clear();
     }
     if (capturing)
       for (const auto& node : log.all_read())
@@ -183,6 +184,8 @@ struct TensorJit::Capture {
   }
 
   Tensors call(std::span<const Tensor> given, const symbolic::Values& values) {
+    if (jit.captured() > 0 && given.size() != inputs)
+      throw Error(fmt::format("jit: {} inputs given, but captured with {}", given.size(), inputs));
     std::vector<bool> wanted;
     for (const Tensor& t : given) wanted.push_back(t.requires_grad());
     if (wanted != std::exchange(differentiable, wanted) ||
@@ -278,10 +281,11 @@ struct TensorJit::Captures {
 
   Capture::Function function;
   std::map<Modes, Capture> all;
+  int running = 0;  // calls that have not returned
 };
 
 TensorJit::TensorJit(std::function<Tensors(std::span<const Tensor>)> function)
-    : captures_(new Captures{std::move(function), {}}) {}
+    : captures_(new Captures{std::move(function), {}, 0}) {}
 
 TensorJit::TensorJit(std::function<Tensor(const Tensor&)> function)
     : TensorJit([run = std::move(function)](std::span<const Tensor> inputs) {
@@ -294,12 +298,24 @@ TensorJit::~TensorJit() = default;
 TensorJit::TensorJit(TensorJit&&) noexcept = default;
 TensorJit& TensorJit::operator=(TensorJit&&) noexcept = default;
 
-std::size_t TensorJit::captured() const { return captures_->now().jit.captured(); }
+std::size_t TensorJit::captured() const {
+  const auto found = captures_->all.find(Modes::now());
+  return found == captures_->all.end() ? 0 : found->second.jit.captured();
+}
 
-void TensorJit::reset() { captures_->all.clear(); }
+void TensorJit::reset() {
+  if (captures_->running != 0)
+    throw Error("jit: reset() during a call of the function; call it before or after");
+  captures_->all.clear();
+}
 
 TensorJit::Tensors TensorJit::operator()(std::span<const Tensor> inputs,
                                          const symbolic::Values& values) {
+  struct Running {
+    int& count;
+    explicit Running(int& of) : count(of) { ++count; }
+    ~Running() { --count; }
+  } const running(captures_->running);
   return captures_->now().call(inputs, values);
 }
 

@@ -14,6 +14,7 @@ Shapes and orders are sequences or arguments of their own, and the names of axes
 [[3.0, 3.0]]
 """
 import functools as _functools
+import math as _math
 import operator as _op
 
 from ._core import ShapeError, tensor as _core
@@ -199,8 +200,8 @@ def _operator(name, reversed_name):
 def _in_place(name):
     def method(self, x):
         result = getattr(self, name)(x)
-        if result is NotImplemented:
-            return result
+        if result is NotImplemented or result.requires_grad:
+            return result  # as += does
         self.assign(result)
         return self
     return method
@@ -219,12 +220,12 @@ def _invert(self):
 def _flatten(self, first=0, last=-1, start_dim=None, end_dim=None):
     """Merges the axes from first to last."""
     first, last = first if start_dim is None else start_dim, last if end_dim is None else end_dim
-    if last in (-1, self.rank - 1):
+    if last in (-1, self.rank - 1) or self.rank == 0:
         return _to_the_end(self, first)
     first, last = (a + self.rank if a < 0 else a for a in (first, last))
     if not 0 <= first <= last < self.rank:
         raise ShapeError(f"flatten: axes {first} to {last} of shape {self.shape}; expected 0 <= first <= last < {self.rank}")
-    return self.reshape([*self.shape[:first], -1, *self.shape[last + 1:]])
+    return self.reshape([*self.shape[:first], _math.prod(self.shape[first:last + 1]), *self.shape[last + 1:]])
 
 
 _to_the_end, _set = Tensor.flatten, Tensor.__setitem__

@@ -18,6 +18,7 @@ row here are named, and the others are judged. Tried with PyTorch 1.13 and 2.11.
 from __future__ import annotations
 
 import collections as _collections
+import copy as _copy
 import math as _math
 import operator as _operator
 import os as _os
@@ -705,6 +706,7 @@ class compiled:
             if not hasattr(_torch, "_dynamo"):
                 raise TypeError(f"PyTorch {_torch.__version__} has no torch.compile; it needs 2.0 or later")
             inner = _torch._dynamo.lookup_backend(inner)
+        reference = _copy.deepcopy(graph)  # the other backend may rewrite its graph
         made = inner(graph, inputs, **options)
         self.graphs += 1
         name = f"graph {self.graphs}"
@@ -712,7 +714,8 @@ class compiled:
         def run(*args):
             before = [a.detach().clone() if isinstance(a, _torch.Tensor) else a for a in args]
             result = made(*args)
-            self._judge(name, graph, before, result)
+            with _torch.random.fork_rng(devices=[]):
+                self._judge(name, reference, before, result)
             return result
         return run
 
@@ -731,8 +734,8 @@ class compiled:
         where = _where()
         try:
             text = formula(reference, *(args[i] for i in at))
-        except TypeError as why:
-            self.seen.unjudged[f"{name}: {why}"] += 1
+        except Exception as why:  # the program that is watched goes on
+            self.seen.unjudged[f"{name}: {(str(why).splitlines() or [type(why).__name__])[0]}"] += 1
             return
         for n, i in enumerate(kept):
             if results[i].numel() > self.largest:
