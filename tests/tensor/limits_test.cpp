@@ -44,11 +44,10 @@ TEST_P(Limits, ValuesAndGradientsAreThoseOfTheLimitForm) {
     return of(values, x.dtype());
   };
   const auto bce = [&](const Numbers& wanted, Reduction reduction = Reduction::None) {
-    return
-        [=, this](const Tensor& p) { return binary_cross_entropy(p, like(p, wanted), reduction); };
+    return [=](const Tensor& p) { return binary_cross_entropy(p, like(p, wanted), reduction); };
   };
   const auto logits = [&](const Numbers& wanted) {
-    return [=, this](const Tensor& x) {
+    return [=](const Tensor& x) {
       return binary_cross_entropy_with_logits(x, like(x, wanted), Reduction::None);
     };
   };
