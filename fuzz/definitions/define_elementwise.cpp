@@ -161,7 +161,7 @@ Near remainder_of(const Near& a, const Near& b, DType t) {
   if (b.v == 0 || (!is_unsigned(t) && b.v == -1)) return b.v == 0 ? anything() : Near(0);
   return static_cast<Real>(static_cast<Wide>(a.v) % static_cast<Wide>(b.v));
 }
-// Rounded down, and what is left of a.
+// The quotient rounded down, and the remainder.
 bool rounds_away(Real a, Real b) { return std::fmod(a, b) != 0 && (a < 0) != (b < 0); }
 Near floor_quotient(const Near& a, const Near& b, DType t) {
   if (!is_float(t)) {

@@ -68,12 +68,13 @@ std::string with_block_sizes(std::string ptx, std::string_view source) {
 // For sm_90 the assembler of CUDA 13.0 fuses two maxima or minima of 32-bit integers into one
 // VIMNMX3 and loses the sign of its second operand if that was negated: max(max(-a, -b), c) becomes
 // max(-a, b, c). It widens neg.s16 and abs.s16 to 32 bits without wrapping, and miscompiles min.u16
-// beside a comparison. Operands of these therefore pass through an XOR with 0, the block's z
-// coordinate, of which it does not know that: nothing is fused with the step that made them. Here,
-// and not in C, since clang makes such instructions of selects, casts and 64-bit maxima too.
+// beside a comparison. Operands of these therefore pass through an XOR with the block's z
+// coordinate. It is 0, which the assembler does not know, so it fuses nothing with the step that
+// made them. This is done here and not in C, since clang makes such instructions of selects, casts
+// and 64-bit maxima.
 struct Hidden {
   std::string_view name, wide, widen;  // in 32 bits; the conversion of a 16-bit operand to them
-  std::string_view from = {};          // what the only operand is subtracted from
+  std::string_view from = {};          // text before a single operand: what to subtract it from
 };
 constexpr std::array<Hidden, 8> kHidden = {{{"max.s32", "max.s32", "mov.b32"},
                                             {"min.s32", "min.s32", "mov.b32"},

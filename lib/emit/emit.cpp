@@ -35,7 +35,7 @@ std::string tuple(const auto& values) {
   return fmt::format("({}{})", listed(values), values.size() == 1 ? "," : "");
 }
 
-/// What the three dialects of Python write differently.
+/// The syntax in which NumPy, PyTorch and JAX differ.
 struct Dialect {
   std::string_view imports, module, transpose, flip, broadcast, cast, bitcast, axes, max;
 };

@@ -36,7 +36,7 @@ std::vector<EmitInput> flat_inputs(const LazyOpPtr& kernel);
 
 /// A concrete kernel in a language: a function `kernel` of inputs `in1`, `in2`, ... (inputs[i] is
 /// buffer i + 1) that returns `out`, or an ONNX model with these names. `title`: a comment. Throws
-/// ParseError that names what the language cannot say.
+/// ParseError that names the operation or type that the language lacks.
 std::string emitted(const LazyOpPtr& kernel, std::span<const EmitInput> inputs, Language language,
                     std::string_view title = {});
 

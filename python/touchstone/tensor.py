@@ -17,7 +17,7 @@ import functools as _functools
 import math as _math
 import operator as _op
 
-from ._core import ShapeError, tensor as _core
+from ._core import Error, ShapeError, tensor as _core
 from ._core.tensor import (Tensor, TensorJit, counters, devices, gradients, manual_seed, no_grad, realize, reset_counters,
                            training)
 from .kernel import _EXTENDED, as_array
@@ -197,11 +197,13 @@ def _operator(name, reversed_name):
     return method
 
 
-def _in_place(name):
+def _in_place(dunder, name):
     def method(self, x):
-        result = getattr(self, name)(x)
-        if result is NotImplemented or result.requires_grad:
-            return result  # as += does
+        result = getattr(self, dunder)(x)
+        if result is NotImplemented:
+            return result
+        if result.requires_grad or self.requires_grad and (self * 1).requires_grad:  # not in a NoGrad scope
+            raise Error(f"{name}: a tensor with a gradient cannot change in place; write x = x {name[:-1]} y, or change it in a NoGrad scope")
         self.assign(result)
         return self
     return method
@@ -209,8 +211,8 @@ def _in_place(name):
 
 for _name, _dunder in (("add", "add"), ("sub", "sub"), ("mul", "mul"), ("div", "truediv"), ("pow", "pow"), ("xor", "xor")):
     setattr(Tensor, _name, _operator(f"__{_dunder}__", f"__r{_dunder}__"))
-for _dunder in ("pow", "xor", "and", "or", "floordiv", "mod", "matmul"):
-    setattr(Tensor, f"__i{_dunder}__", _in_place(f"__{_dunder}__"))
+for _dunder, _name in (("pow", "**="), ("xor", "^="), ("and", "&="), ("or", "|="), ("floordiv", "//="), ("mod", "%="), ("matmul", "@=")):
+    setattr(Tensor, f"__i{_dunder}__", _in_place(f"__{_dunder}__", _name))
 
 
 def _invert(self):

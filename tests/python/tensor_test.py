@@ -411,3 +411,13 @@ def test_counters():
 def test_devices_and_text():
     assert {"CPU", "CLANG"} <= set(touchstone.devices()) and "float32" in repr(Tensor([1.0])) and len(Tensor([1, 2])) == 2
     assert Tensor([1.0]).to("CLANG").device == "CLANG" and hash(Tensor([1.0])) is not None
+
+
+@pytest.mark.parametrize("change", [op.imod, op.ifloordiv, op.ipow, op.iadd], ids=["%=", "//=", "**=", "+="])
+def test_parameters_do_not_change_in_place_unseen(change):
+    w = Tensor([5.0], requires_grad=True)
+    with pytest.raises(touchstone.Error, match="NoGrad scope"):
+        change(w, 3)
+    assert w.tolist() == [5]
+    with no_grad():
+        assert change(w, 3).tolist() == w.tolist() == change(np.array([5.0]), 3).tolist()

@@ -384,7 +384,7 @@ TEST_F(JitOfTensors, WhatCannotBeDoneAgainIsNamed) {
               HasSubstr("capture it with a TensorJit"));
 }
 
-// What a program may do besides arithmetic; each has the bits of the plain function, call by call.
+// Each row does more than arithmetic. Every call of its jit must give the bits of the function.
 TEST_F(JitOfTensors, ValuesReadOnTheHostAreReadAtEachCall) {
   const std::pair<const char*, std::function<Tensor(const Tensor&)>> functions[] = {
       {"a mask", [](const Tensor& x) { return index(x, {x > 0}).sum(); }},
