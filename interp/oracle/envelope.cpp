@@ -235,7 +235,11 @@ class Envelope {
 KernelProgram program_of(const LazyOpPtr& kernel, const Profile& profile,
                          const symbolic::Values& values) {
   const LazyOpPtr bound = values.empty() ? kernel : bind_variables(kernel, values);
-  return with_excess(make_program(with_decompositions(bound), Repeats::KeptFunctions), profile);
+  const auto is_alone = [&](const LazyOp& f) {
+    return profile.is_sharp(f.function_arg().function);
+  };
+  return with_excess(make_program(with_decompositions(bound, is_alone), Repeats::KeptFunctions),
+                     profile);
 }
 
 constexpr std::int64_t kSampleRuns = 64;

@@ -142,6 +142,7 @@ class Widener {
 template <class T, class W>
 Legal<T> narrowed(const ProgramNode& node, const Profile& profile, Legal<W> x, double size) {
   const bool special = legal::is_special(x);
+  const bool positive = x.number && !scalar::cmplt(x.lo, W{}) && keeps_sign(node.op);
   if (x.number && rounds_twice(node.op) && !special) x = legal::widened(x, 1);
   Legal<T> out = rounded_as<T>(profile, x);
   if constexpr (sizeof(T) < sizeof(float) && sizeof(W) > sizeof(float))  // may pass float32
@@ -160,6 +161,7 @@ Legal<T> narrowed(const ProgramNode& node, const Profile& profile, Legal<W> x, d
       out.hi = infinity<T>(true);
   }
   if (node.op == Op::Exp2 && out.number && key_less(out.lo, T{})) out.lo = T{};
+  if (positive) out = legal::not_negative(out);
   if (profile.flushes_outputs) out = legal::flushed(out);
   return out;
 }

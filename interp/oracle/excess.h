@@ -28,6 +28,9 @@ void round_results(const ProgramNode& node, const Profile& profile,
 
 /// True if rounding to the wide type first may change the result of rounding to the narrow one.
 bool rounds_twice(Op op);
+/// True for operations of whose results no rounding or error changes the sign: not functions with
+/// roots beside 0.
+constexpr bool keeps_sign(Op op) { return op != Op::Log2 && op != Op::Sin && op != Op::Function; }
 
 /// Applies round_results to the results of a reduce.
 std::unique_ptr<LegalReducer> rounded_reducer(const ProgramNode& node, const Profile& profile,

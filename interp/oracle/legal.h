@@ -175,6 +175,14 @@ Legal<T> widened(Legal<T> a, std::int64_t ulp) {
   return a;
 }
 
+/// Of a number that cannot be negative, such as a square.
+template <class T>
+Legal<T> not_negative(Legal<T> a) {
+  if constexpr (is_float_storage<T>)
+    if (a.number && !a.any && scalar::cmplt(a.lo, T{})) a.lo = scalar::neg(T{});
+  return a;
+}
+
 template <class T>
 Legal<T> div(const Legal<T>& a, const Legal<T>& b) {
   if (a.is_point() && b.is_point())

@@ -82,6 +82,9 @@ Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack, bool is_end 
   if (!result.number || info(f).exact) return result;
   const auto size = std::abs(static_cast<double>(scalar::detail::computing(result.lo)));
   const bool plain = size == 0 || is_infinite(result.lo) || (!is_end && (size == 0.5 || size == 1));
+  const auto at = std::abs(static_cast<double>(scalar::detail::computing(x)));
+  const bool is_pole = f == NamedFunction::Atanh || info(f).course == Course::Poles;
+  if (is_infinite(result.lo) && is_pole && at < 0x1p53) return result;  // not an overflow
   if (plain && (special(x) || (info(f).arity == 2 && special(y)))) return result;
   if constexpr (sizeof(T) < sizeof(double)) {
     // Beyond twice the largest number, an error of so few ULP cannot lead back to it.
@@ -92,6 +95,21 @@ Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack, bool is_end 
       return result;
   }
   return clamped(f, widened(result, slack));
+}
+
+/// What the formula of our own devices may give beside the function's own legal results: nullopt
+/// where it makes no claim. A NaN of it counts only for functions that no standard defines.
+template <class T>
+std::optional<Legal<T>> formula_beside(NamedFunction f, const Legal<T>& own, Legal<T> formula) {
+  const bool no_claim =
+      formula.any || (formula.number && !formula.apart && is_infinite(formula.lo) &&
+                      is_infinite(formula.hi) && key_less(formula.lo, formula.hi));
+  // Of an infinity the function knows the sign.
+  if (no_claim || (own.is_infinity() && !own.apart && formula.apart)) return std::nullopt;
+  if (f != NamedFunction::Silu && f != NamedFunction::Gelu && f != NamedFunction::GeluTanh)
+    formula.nan = formula.nan && own.nan;
+  if (!formula.number && !formula.nan) return std::nullopt;
+  return formula;
 }
 
 /// The operand clipped to the function's domain; `outside` is set if that removes a part of it.
@@ -151,10 +169,15 @@ requires is_float_storage<T> Legal<T> function(NamedFunction f, const Legal<T>& 
     };
     return Legal<T>::one_of({at(false, false), at(false, true), at(true, false), at(true, true)});
   }
+  const bool is_pole = a.is_zero() && (row.course == Course::Poles || f == NamedFunction::Rsqrt);
+  if (is_pole || (a.apart && a.is_infinity())) {  // of either sign: no numbers between the two
+    Legal<T> out =
+        Legal<T>::one_of({function_at(f, a.lo, a.lo, slack), function_at(f, a.hi, a.hi, slack)});
+    out.nan = out.nan || a.nan;
+    return out;
+  }
   bool outside = a.nan;
   const Legal<T> x = within_domain(f, a, outside);
-  if (f == NamedFunction::Rsqrt && a.is_zero() && !a.nan)  // 1/0 has two signs
-    return Legal<T>::one_of({function_at(f, a.lo, a.lo, slack), function_at(f, a.hi, a.hi, slack)});
   if (f == NamedFunction::Rsqrt && x.has_zero()) return Legal<T>::unknown();
   if (key_less(x.hi, x.lo)) return Legal<T>::only_nan();
   Legal<T> out;

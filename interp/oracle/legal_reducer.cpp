@@ -170,6 +170,7 @@ class LegalFloatSum : public LegalReducer {
                                                     : narrow;
       }
     });
+    if (negative_.terms == 0 && maybe_negative_infinity_ == 0) sum = legal::not_negative(sum);
     if (profile_->flushes_outputs) sum = legal::flushed(sum);
     if (profile_->finite_only && (sum.nan || sum.has_infinity())) sum = Legal<T>::anything();
     out.set<T>(at, sum);

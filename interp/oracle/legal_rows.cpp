@@ -110,7 +110,9 @@ void multiply(const ProgramNode& node, const Allowance<T>& allow, const LegalBlo
       const bool exact = is_one(x) || is_one(y) || legal::is_special(x) || legal::is_special(y) ||
                          (x.is_point() && y.is_point() && product.is_point() &&
                           legal::is_exact_product(x.lo, y.lo, product.lo));
-      out.set<T>(i, allow.result(unrounded && !exact ? not_rounded(product) : product));
+      Legal<T> legal = unrounded && !exact ? not_rounded(product) : product;
+      if (&a == &b) legal = legal::not_negative(legal);
+      out.set<T>(i, allow.result(legal));
     } else {
       out.set<T>(i, allow.result(legal::mul(x, y)));
     }
@@ -132,6 +134,8 @@ void divide(const ProgramNode& node, const Allowance<T>& allow, const LegalBlock
         quotient = legal::widened(quotient, ulp);
       if (unrounded && !is_one(y) && !legal::is_special(x) && !legal::is_special(y))
         quotient = not_rounded(quotient);
+      if (x.number && y.number && !scalar::cmplt(x.lo, T{}) && scalar::cmplt(T{}, y.lo))
+        quotient = legal::not_negative(quotient);
     }
     out.set<T>(i, allow.result(quotient));
   });
@@ -349,7 +353,13 @@ void apply_legal_cast(const ProgramNode& node, const Profile& profile, const Leg
                       seen.any, seen.apart}});
     });
     with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
-      for (const auto& [i, a] : all) out.set<To>(i, wide.result(cast_of<To>(node, profile, a)));
+      for (const auto& [i, a] : all) {
+        const Legal<To> to = cast_of<To>(node, profile, a);
+        // A zero has the sign of the operand.
+        const bool keeps = is_float_storage<From> && is_float_storage<To>;
+        out.set<To>(
+            i, keeps && !profile.flushes_outputs && !profile.finite_only ? to : wide.result(to));
+      }
     });
   });
 }
@@ -377,7 +387,9 @@ void apply_legal_function(const ProgramNode& node, const Profile& profile,
           result = legal::cast<T>(legal::function(arg.function, legal::cast<float>(x),
                                                   legal::cast<float>(y), {ulp, DType::Float32}));
         if (arg.or_last && !result.apart)
-          result = Legal<T>::one_of({result, operand<T>(node, in.size() - 1, *in.back(), i)});
+          if (const auto formula = legal::formula_beside(
+                  arg.function, result, operand<T>(node, in.size() - 1, *in.back(), i)))
+            result = Legal<T>::one_of({result, *formula});
         result = beyond_sine(arg.function, profile, allow.magnitude(x), result);
         out.set<T>(i, allow.result(result));
       });

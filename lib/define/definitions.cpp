@@ -173,7 +173,7 @@ const Definition kNamed[] = {
 
     {"elementwise", "sign(x)", "-1, 1, 0, or NaN", from<sign>, kLoose},
     {"elementwise", "remainder(x, y)", "x - y floor(x / y), with the sign of y, as Python's %",
-     from<remainder>},
+     from<remainder>, kLoose},
     {"elementwise", "floor_div(x, y)", "floor(x / y), as Python's //", from<floor_div>},
     {"elementwise", "signbit(x)", "true for negative numbers, -0 and negative NaN", from<signbit>},
     {"elementwise", "copysign(x, y)", "x with the sign of y", from<copysign>},
@@ -455,7 +455,8 @@ void add_ops(std::vector<Definition>& all, std::integer_sequence<int, I...>) {
                               : info(op).arity == 2 ? "x, y"
                                                     : "x, y, z";
     all.push_back({"elementwise", fmt::format("{}({})", lower_name(op), names),
-                   fmt::format("{} of the op table", name(op)), make});
+                   fmt::format("{} of the op table", name(op)), make,
+                   op == Op::Exp2 || op == Op::Log2 || op == Op::Sin});
   };
   (add(static_cast<Op>(I), &apply_op<I>), ...);
 }

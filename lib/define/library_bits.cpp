@@ -94,7 +94,7 @@ Array remainder(const Array& x, const Array& y) {
   const Array differ = xor_of(less(rest, zero()), less(b, zero()));
   const Array moved = where(differ, rest + b, rest);
   if (!is_float(b.dtype())) return where(is_none, rest, moved);
-  const Array none = zero().cast(b.dtype());
+  const Array none = maximum(rest, zero());  // whose sign a profile may leave open
   return where(is_none, where(less(b, zero()), -none, none), moved);
 }
 

@@ -471,6 +471,8 @@ LazyOpPtr replaced(const LazyOpPtr& kernel, bool keeps, const HasCode& has_code)
 LazyOpPtr without_functions(const LazyOpPtr& kernel, const HasCode& has_code) {
   return replaced(kernel, false, has_code);
 }
-LazyOpPtr with_decompositions(const LazyOpPtr& kernel) { return replaced(kernel, true, {}); }
+LazyOpPtr with_decompositions(const LazyOpPtr& kernel, const HasCode& is_alone) {
+  return replaced(kernel, true, is_alone);
+}
 
 }  // namespace touchstone

@@ -17,7 +17,8 @@ LazyOpPtr without_functions(const LazyOpPtr& kernel,
                             const std::function<bool(const LazyOp&)>& has_code = {});
 
 /// The kernel in which the decomposition of each FUNCTION is another legal result of it
-/// (FunctionArg::or_last), unless its results are exact.
-LazyOpPtr with_decompositions(const LazyOpPtr& kernel);
+/// (FunctionArg::or_last), unless its results are exact or `is_alone` holds for the node.
+LazyOpPtr with_decompositions(const LazyOpPtr& kernel,
+                              const std::function<bool(const LazyOp&)>& is_alone = {});
 
 }  // namespace touchstone

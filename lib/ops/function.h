@@ -71,7 +71,7 @@ inline constexpr std::array<FunctionInfo, kFunctionCount> function_table = {{
     {NamedFunction::Gelu, "gelu", "x/2 (1 + erf(x / sqrt 2))", 1, Course::Valley, -0.7517915246935645, -detail::kAny, detail::kAny, -0.18, detail::kAny, 4, 4, 4, false},
     {NamedFunction::GeluTanh, "gelu_tanh", "x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))", 1, Course::Valley, -0.7524614220710163, -detail::kAny, detail::kAny, -0.18, detail::kAny, 4, 4, 4, false},
     {NamedFunction::Softplus, "softplus", "log(1 + e^x)", 1, Course::Rises, 0, -detail::kAny, detail::kAny, 0, detail::kAny, 3, 3, 3, false},
-    {NamedFunction::Cos, "cos", "x in radians, of any size", 1, Course::Wave, 0, -detail::kAny, detail::kAny, -1, 1, 2, 1, 4, false},
+    {NamedFunction::Cos, "cos", "x in radians, of any size", 1, Course::Wave, 0, -detail::kAny, detail::kAny, -1, 1, 4, 1, 4, false},
     {NamedFunction::Tan, "tan", "x in radians, of any size", 1, Course::Poles, 0, -detail::kAny, detail::kAny, -detail::kAny, detail::kAny, 4, 1, 5, false},
     {NamedFunction::Asin, "asin", "from -pi/2 to pi/2", 1, Course::Rises, 0, -1, 1, -detail::kAny, detail::kAny, 4, 1, 4, false},
     {NamedFunction::Acos, "acos", "from 0 to pi", 1, Course::Falls, 0, -1, 1, 0, detail::kAny, 3, 1, 4, false},

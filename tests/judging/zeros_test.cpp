@@ -1,6 +1,9 @@
 // Operands whose zeros may have either sign.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "trial.h"
 
 namespace touchstone {
@@ -30,10 +33,95 @@ TEST(Zeros, OfUnknownSignHaveTwoResultsAtAPole) {
       for (const float x : illegal) EXPECT_EQ(word(x, type), "FAIL") << text << " " << x;
     }
   };
-  expect("rsqrt(x[1])", {kInf, -kInf}, {7, 0, 3e38F});
+  expect("rsqrt(x[1])", {kInf}, {-kInf, 7, 0, 3e38F});
+  expect("rsqrt(0 * exp(x[1]))", {kInf, -kInf}, {7, 0, 3e38F});
   expect("1 / (0 * exp(x[1]))", {kInf, -kInf}, {7, 0, -3e38F});
   expect("pow(0 * x[1], -1)", {kInf, -kInf}, {7, 0});
-  expect("atan2(x[1], -1)", {kPi, -kPi}, {0, 0.5F, -0.7F, 4});
+  expect("atan2(x[1], -1)", {kPi}, {-kPi, 0, 0.5F, -0.7F, 4});
+  expect("atan2(0 * exp(x[1]), -1)", {kPi, -kPi}, {0, 0.5F, -0.7F, 4});
+}
+
+// Our own formulas for these divide by 0 there.
+TEST(Zeros, AndPolesHaveTheResultsOfTheStandard) {
+  constexpr float kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  struct Case {
+    const char* text;
+    test::Floats in;
+    float legal;
+  };
+  for (const Case& c : {Case{"asin(x[1])", {1}, 1.57079633F},
+                        {"asin(x[1])", {-1}, -1.57079633F},
+                        {"acos(x[1])", {-1}, 3.14159265F},
+                        {"lgamma(x[1])", {0}, kInf},
+                        {"digamma(x[1])", {0}, -kInf},
+                        {"rsqrt(x[1])", {0}, kInf},
+                        {"atanh(x[1])", {1}, kInf},
+                        {"log(x[1])", {0}, -kInf},
+                        {"pow(x[1], -0.75)", {0}, kInf},
+                        {"pow(x[1], -1)", {0}, kInf}})
+    for (const DType type : {DType::Float32, DType::Float64, DType::Float16, DType::BFloat16}) {
+      std::string text = c.text;
+      if (type != DType::Float32)
+        text.replace(text.find("[1]"), 3, fmt::format("[1]:{}", name(type)));
+      const auto word = [&](float out) {
+        return test::Trial{text, {c.in}, {out}, type}.under(true).word();
+      };
+      if (type != DType::Float64 || std::isinf(c.legal)) {
+        EXPECT_EQ(word(c.legal), "PASS") << text;
+      }
+      for (const float other : {42.F, kNan, -c.legal})
+        EXPECT_EQ(word(other), "FAIL") << text << " " << other;
+    }
+}
+
+// No order of rounding makes a sum of squares negative, so its root is a number.
+TEST(Zeros, VariancesAreNotNegative) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  const test::Floats equal(6, 0.1F);
+  for (const DType type : {DType::Float32, DType::Float16, DType::BFloat16}) {
+    const auto word = [&](const char* name, float out) {
+      const std::string text = fmt::format("{}(x[6]:{})", name, touchstone::name(type));
+      return test::Trial{text, {equal}, {out}, type}.under(true).word();
+    };
+    for (const char* name : {"std", "var"}) {
+      EXPECT_NE(word(name, 0), "FAIL") << name;
+      EXPECT_EQ(word(name, -1e-6F), "FAIL") << name;
+      EXPECT_EQ(word(name, kNan), "FAIL") << name;
+    }
+    EXPECT_EQ(
+        test::Trial({fmt::format("mean_variance_normalization(x[1,6]:{}, axis=1)", name(type)),
+                     {equal},
+                     test::Floats(6, kNan),
+                     type})
+            .under(true)
+            .word(),
+        "FAIL");
+  }
+}
+
+// A profile whose functions err by less than glibc's makes no use of our own formulas.
+TEST(NamedFunctions, HaveTheErrorsThatAProfileDeclares) {
+  test::Draws random(11);
+  test::Floats x = test::drawn(random, 200, 1), right(x.size()), above(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    right[i] = static_cast<float>(std::tanh(static_cast<double>(x[i])));
+    above[i] = std::nextafter(right[i], 9.F);
+  }
+  const auto illegal = [&](const test::Floats& out, std::string_view profile) {
+    const Verdict v =
+        test::Trial{
+            .text = "tanh(x[200])", .in = {x}, .out = out, .profile = Profile::from_json(profile)}
+            .under(true);
+    return v.wrong;
+  };
+  for (const char* sharp :
+       {R"({"name": "t", "base": "ieee"})", R"({"name": "t", "ulp": {"tanh": 0}})"}) {
+    EXPECT_EQ(illegal(right, sharp), 0) << sharp;
+    EXPECT_EQ(illegal(above, sharp), 200) << sharp;
+  }
+  EXPECT_EQ(illegal(above, R"({"name": "t", "ulp": {"tanh": 1}})"), 0);
+  EXPECT_EQ(illegal(above, R"({"name": "t", "base": "library"})"), 0);
 }
 
 }  // namespace
