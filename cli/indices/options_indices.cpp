@@ -128,6 +128,7 @@ Verb map_verb(CLI::App& app) {
   v->add_option("--tile", o.tile, "Values of each input in a tile, 4,8");
   v->add_option("--size", o.size, "The size up to which a complement goes");
   v->add_option("--where", o.where, "The condition of restrict, 'i < 8'");
+  v->add_flag("--steps", o.steps, "Of equal maps: why, step by step");
   v->add_flag("--json", o.json, "Print one JSON object");
   v->add_option("--html", o.html,
                 "Draw the maps side by side as a page into this file, - for standard output");

@@ -58,11 +58,8 @@ void bind_maps(py::module_& m) {
         std::string text;
         for (const auto& [name, line] : a.lines)
           text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name, line);
-        const char* const word = !a.verdict                   ? ""
-                                 : *a.verdict == Verdict::Yes ? "yes, "
-                                 : *a.verdict == Verdict::No  ? "no, "
-                                                              : "unknown, ";
-        return fmt::format("<Answer {}{}>", word, text);
+        return fmt::format("<Answer {}{}{}>", a.verdict ? maps::word_of(*a.verdict) : "",
+                           a.verdict ? ", " : "", text);
       });
   py::class_<Map>(m, "Map",
                   "A map of integer points to tuples: a layout, an affine map, a view, an index "
