@@ -65,6 +65,10 @@ std::int64_t number(std::string_view text, const std::string& whole) {
   return std::stoll(std::string(text));
 }
 
+bool is_layout(const std::string& notation) {
+  return notation == "cute" || notation == "cutlass" || notation == "strides" || notation == "view";
+}
+
 std::string text_of(const Map& map, const std::string& to) {
   return to.empty() ? map.str() : written(map, to);
 }
@@ -212,6 +216,14 @@ Answer ask(const std::string& operation, const std::vector<Map>& maps, const Opt
   } else if (operation == "inverse") {
     Inverse i = inverse(m);
     if (i.map) {
+      // A layout has one result: the flat index of the point.
+      if (i.map->results().size() > 1 && is_layout(o.to)) {
+        symbolic::Node flat = 0;
+        const auto places = m.places();
+        for (std::size_t k = 0; k < places.size(); ++k)
+          flat = flat + i.map->results()[k] * symbolic::Node(places[k].weight);
+        i.map = i.map->with_results({flat});
+      }
       gives(*i.map);
       a.lines.emplace_back(
           "kind", fmt::format("{}{}",
