@@ -21,9 +21,9 @@ constexpr std::string_view kStyle =
     ".map-key{font-size:13px;margin:.6em 0}.map-key i{font-style:normal;padding:1px 8px;"
     "margin:0 .4em 0 1.2em}.map-key i:first-child{margin-left:0}.map-scale{display:inline-flex;"
     "flex-wrap:wrap;max-width:100%;vertical-align:middle}.map-scale span{color:#111}"
-    ".map-bar{display:inline-block;width:min(32em,100%);vertical-align:middle}"
-    ".map-bar div{height:1em;border-radius:2px}.map-bar p{display:flex;margin:0;"
-    "justify-content:space-between;font:11px ui-monospace,monospace}";
+    ".map-bar{display:inline-block;width:min(32em,100%);vertical-align:top}.map-bar>*{display:"
+    "block;height:1em;border-radius:2px}.map-bar>*+*{display:flex;justify-content:space-between;"
+    "font:11px ui-monospace,monospace}.maps th{white-space:nowrap}";
 
 std::string escaped(std::string_view text) {
   std::string r;
@@ -61,7 +61,8 @@ struct Scale {
     for (std::int64_t k = 0; k < kTicks; ++k)
       r += fmt::format("<span>{}</span>", at(k, kTicks - 1));
     return fmt::format(
-        "<span class=map-bar><div style=\"background:linear-gradient(to right{})\"></div><p>{}</p>"
+        "<span class=map-bar><span style=\"background:linear-gradient(to "
+        "right{})\"></span><span>{}</span>"
         "</span>",
         stops, r);
   }
@@ -222,7 +223,7 @@ std::string drawing_html(const std::vector<Map>& maps, const std::vector<std::st
   };
   std::string figures;
   Cells first;
-  bool gaps = false, many = false;
+  bool gaps = false, many = false, framed = false;
   for (std::size_t n = 0; n < all.size(); ++n) {
     const Table& t = all[n].table;
     const Frame frame = frame_of(all[n]);
@@ -253,6 +254,7 @@ std::string drawing_html(const std::vector<Map>& maps, const std::vector<std::st
     }
     const std::string table = frame.table(cells, compared ? &first : nullptr, scale, shown, d);
     gaps = gaps || table.find("class=\"none") != table.npos;
+    framed = framed || table.find(" other") != table.npos;
     figures += fmt::format("<figure><figcaption><b>{}</b><br>{}<br>{}</figcaption>{}</figure>",
                            escaped(titles[n]), escaped(maps[n].str()), says, table);
     if (n == 0) first = std::move(cells);
@@ -265,7 +267,7 @@ std::string drawing_html(const std::vector<Map>& maps, const std::vector<std::st
              : "address:",
       scale.html());
   std::string marks;
-  if (all.size() > 1) marks += "<i class=other>1</i>differs from the first map";
+  if (framed) marks += "<i class=other>1</i>differs from the first map";
   if (gaps) marks += fmt::format("<i class=none></i>{}", lane ? "not read" : "outside the domain");
   if (many) marks += "<i class=many>1 2</i>read by several points";
   if (!marks.empty()) key += "</p><p class=map-key>" + marks;

@@ -73,6 +73,7 @@ const maps = {
     else $("m-drawing").replaceChildren(make("p", { class: "soft" }, `Not drawn: ${a.undrawn}`));
     const rest = Object.entries(a).filter(([k, v]) => typeof v === "string" && !["operation", "answer", "why", "drawing", "undrawn"].includes(k));
     $("m-lines").replaceChildren(...rest.map(([k, v]) => make("tr", {}, make("th", {}, k), make("td", { class: "mono" }, v))));
+    $("m-facts").hidden = rest.length === 0;
     const parts = (a.steps?.notes ?? []).map(n => make("p", {}, n));
     for (const part of a.steps?.parts ?? [])
       parts.push(make("h3", {}, `${part.title}: `, make("code", {}, part.start)), expression.chain(part, 0),
