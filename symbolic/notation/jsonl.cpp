@@ -18,7 +18,7 @@ namespace {
 /// Only for the reader. It passes numbers beyond 64 bits on as text if they fit a long double: up
 /// to 4,932 digits.
 using WideJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
-                                  std::uint64_t, long double>;
+                                      std::uint64_t, long double>;
 
 std::string shown(std::string_view text) {
   return fmt::format("\"{}{}\"", text.substr(0, kLimits.message_characters),
