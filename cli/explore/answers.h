@@ -54,6 +54,12 @@ Json rules_answer();
 Json view_answer(const Json& question);
 Json story_json(const std::string& title, const ViewStory& story);
 
+/// {"ask":"map","operation":"equal","maps":["(4,8):(8,1)","32:1"],"from":["cute","c"],"vars":{},
+/// "assume":[],"symbols":[],"by":"bank","banks":32,"bytes":4}: the answer of `touchstone map
+/// --json`, of equal maps with its steps, and `drawing`, HTML of the maps and the resulting one, or
+/// `undrawn`, why there is none.
+Json map_answer(const Json& question);
+
 /// A text's kernels with the values of all buffers, for questions about single elements.
 struct KernelRun;
 /// Runs the kernels of a formula, such as "softmax(x[8,33])" (docs/define.md), or of a program in

@@ -51,10 +51,12 @@ struct Explorer::State {
     if (ask == "prove") return prove_answer(question);
     if (ask == "rules") return rules_answer();
     if (ask == "view") return view_answer(question);
+    if (ask == "map") return map_answer(question);
     if (ask == "kernel") return kernel_answer(run_of(question), profile_in(question));
     if (ask == "element") return element_answer(run_of(question), question, profile_in(question));
-    constexpr std::string_view kAsks[] = {"simplify", "merge", "translate", "steps",  "values",
-                                          "prove",    "rules", "view",      "kernel", "element"};
+    constexpr std::string_view kAsks[] = {"simplify", "merge",  "translate", "steps",
+                                          "values",   "prove",  "rules",     "view",
+                                          "map",      "kernel", "element"};
     throw ParseError(fmt::format("there is no question '{}'{}; known: {}", ask,
                                  did_you_mean(ask, kAsks), fmt::join(kAsks, ", ")));
   }

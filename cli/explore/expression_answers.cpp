@@ -15,31 +15,8 @@ using symbolic::Derivation;
 using symbolic::Expr;
 using symbolic::ExprOp;
 using symbolic::Int;
-using symbolic::StepWords;
 
 namespace {
-
-Json json_of(const StepWords& s) {
-  Json bindings = Json::array();
-  for (const auto& [name, value] : s.bindings) bindings.push_back({name, value});
-  return {{"before", s.before.cut()},
-          {"after", s.after.cut()},
-          {"rule", s.rule},
-          {"title", s.title},
-          {"law", {s.from, s.to}},
-          {"when", s.when},
-          {"bindings", std::move(bindings)},
-          {"facts", s.facts},
-          {"explained", s.explained}};
-}
-
-Json json_of(const Derivation& d, const symbolic::Chain& chain) {
-  Json steps = Json::array();
-  for (const StepWords& s : words_of(d, chain)) steps.push_back(json_of(s));
-  return {{"start", render(d.exprs, chain.start)},
-          {"result", render(d.exprs, chain.result)},
-          {"steps", std::move(steps)}};
-}
 
 // A number if a double holds it, else text.
 Json json_of(const Int& value) {

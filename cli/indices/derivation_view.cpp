@@ -112,16 +112,7 @@ Json steps_of(StepReport& report, const Derivation& d, const Chain& chain) {
   for (std::size_t i = 0; i < words.size(); ++i) {
     const StepWords& w = words[i];
     const DerivationStep& s = chain.steps[i];
-    Json bindings = Json::array();
-    for (const auto& [name, value] : w.bindings) bindings.push_back({name, value});
-    Json step = {{"rule", w.rule},
-                 {"title", w.title},
-                 {"before", w.before.cut()},
-                 {"after", w.after.cut()},
-                 {"law", {w.from, w.to}},
-                 {"when", w.when},
-                 {"bindings", std::move(bindings)},
-                 {"facts", w.facts}};
+    Json step = json_of(w);
     const std::vector<Expr> first = e.parts(whole), second = e.parts(s.whole);
     if (first.size() <= kMostNodes && second.size() <= kMostNodes &&
         report.graphs() + 2 <= kMostGraphs && StepReport::can_draw())

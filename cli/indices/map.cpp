@@ -2,6 +2,7 @@
 
 #include "touchstone/base/error.h"
 #include "touchstone/cli/indices/asked.h"
+#include "touchstone/cli/indices/derivation_view.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
 #include "touchstone/maps/ask.h"
@@ -12,7 +13,7 @@ namespace touchstone::cli {
 int run_map(const MapOptions& o) {
   if (o.operation.empty())
     throw ParseError("map: say an operation and a map, as in map show '(4,8):(8,1)'");
-  maps::Options options{{}, {}, {}, o.where, o.to};
+  maps::Options options{{}, {}, {}, o.where, o.to, o.steps};
   if (!o.onto.empty()) options.onto = maps::ranges_of(o.onto);
   if (!o.tile.empty())
     for (const auto& [size, same] : maps::ranges_of(o.tile)) {
@@ -30,12 +31,17 @@ int run_map(const MapOptions& o) {
   const maps::Answer a = maps::ask(o.operation, given, options);
   if (!o.html.empty()) {
     std::vector<Map> shown = given;
-    std::vector<std::string> titles = o.maps;
+    std::vector<std::string> titles = o.maps, notes;
+    if (a.verdict)
+      notes.push_back(
+          fmt::format("{}: {}, {}", o.operation, word(*a.verdict), a.lines.at(0).second));
+    if (a.why)
+      for (std::string& line : maps::lines_of(*a.why)) notes.push_back(std::move(line));
     if (a.map && o.operation != "show") {
       shown.push_back(*a.map);
       titles.push_back(o.operation);
     }
-    deliver(o.html, maps::html_of(shown, titles, {o.by, o.banks, o.bytes}));
+    deliver(o.html, maps::html_of(shown, titles, {o.by, o.banks, o.bytes}, notes));
     if (o.html == "-") return kExitOk;
   }
   if (o.json) {
@@ -53,6 +59,11 @@ int run_map(const MapOptions& o) {
         for (const auto& [name, value] : p) at.emplace(name, value);
         fmt::print("{}  {}\n", dim(fmt::format("{:{}}", "at", width)), symbolic::point_text(at));
       }
+    if (a.why) {
+      for (const std::string& note : a.why->notes) fmt::print("{}\n", note);
+      for (const maps::Why::Part& p : a.why->parts)
+        fmt::print("{}:\n{}", p.title, derivation_text(p.derivation, p.flaw));
+    }
   }
   return a.verdict ? exit_code(*a.verdict) : kExitOk;
 }

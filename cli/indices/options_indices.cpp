@@ -74,6 +74,8 @@ Verb check_index_verb(CLI::App& app) {
   v->add_option("--var", o.variables, "A variable and its inclusive bounds, a=0..10");
   v->add_option("--assume", o.assumptions, "A condition that holds, as a guard 'i < n'");
   v->add_option("--type", o.type, "The type in which every part must stay [int32]");
+  v->add_flag_callback(
+      "--int32", [] { o.type = "int32"; }, "The same as --type int32");
   v->add_option("--size", o.size, "Elements of the array: is the index in [0, size)?");
   v->add_option("--same", o.same, "Another index, in the same language: are they equal?");
   v->add_flag("--image", o.image, "Do points meet in one index? Is it a permutation?");
@@ -128,6 +130,7 @@ Verb map_verb(CLI::App& app) {
   v->add_option("--tile", o.tile, "Values of each input in a tile, 4,8");
   v->add_option("--size", o.size, "The size up to which a complement goes");
   v->add_option("--where", o.where, "The condition of restrict, 'i < 8'");
+  v->add_flag("--steps", o.steps, "Of equal maps: why, step by step");
   v->add_flag("--json", o.json, "Print one JSON object");
   v->add_option("--html", o.html,
                 "Draw the maps side by side as a page into this file, - for standard output");

@@ -17,7 +17,7 @@ import subprocess
 import sys
 import zlib
 
-MOST = 1 << 20
+MOST = 5 << 18
 NOT_KEPT = "\0\r<"  # a NUL is replaced, a CR becomes a LF, and a < may begin an end tag
 
 

@@ -310,7 +310,7 @@ struct MapOptions {
   std::string html;            // a page that draws the maps
   std::string by = "address";  // or bank, lane
   int banks = 32, bytes = 4;
-  bool json = false;
+  bool json = false, steps = false;
 };
 /// One operation on maps (maps/ask.h).
 int run_map(const MapOptions& options);

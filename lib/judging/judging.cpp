@@ -9,7 +9,6 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/error.h"
-#include "touchstone/base/file.h"
 #include "touchstone/base/fp_guard.h"
 #include "touchstone/base/json_fault.h"
 #include "touchstone/interp/device/interpreted.h"
@@ -121,15 +120,6 @@ Judging judging_from_json(std::string_view text, const KernelFile& kernel,
     throw ParseError(fmt::format("judging.json: {}", e.what()));
   }
   return read;
-}
-
-KernelToJudge kernel_to_judge(KernelFile kernel, const std::filesystem::path& path) {
-  KernelToJudge made{std::move(kernel), {}};
-  const std::filesystem::path folder = path.parent_path(), file = folder / "judging.json";
-  if (std::error_code error; std::filesystem::exists(file, error))
-    made.judging = judging_from_json(read_file(file, kMostProfileText), made,
-                                     folder.empty() ? "." : folder.string());
-  return made;
 }
 
 namespace {

@@ -65,6 +65,10 @@ std::int64_t number(std::string_view text, const std::string& whole) {
   return std::stoll(std::string(text));
 }
 
+bool is_layout(const std::string& notation) {
+  return notation == "cute" || notation == "cutlass" || notation == "strides" || notation == "view";
+}
+
 std::string text_of(const Map& map, const std::string& to) {
   return to.empty() ? map.str() : written(map, to);
 }
@@ -187,6 +191,7 @@ Answer ask(const std::string& operation, const std::vector<Map>& maps, const Opt
     add_image(a, m);
   } else if (operation == "equal") {
     add_verdict(a, same(m, maps[1]));
+    if (o.steps && a.verdict == Verdict::Yes) a.why = why_equal(m, maps[1]);
   } else if (operation == "why-not") {
     add_verdict(a, same(m, maps[1]));
     if (a.verdict == Verdict::Yes) return a;
@@ -211,6 +216,14 @@ Answer ask(const std::string& operation, const std::vector<Map>& maps, const Opt
   } else if (operation == "inverse") {
     Inverse i = inverse(m);
     if (i.map) {
+      // A layout has one result: the flat index of the point.
+      if (i.map->results().size() > 1 && is_layout(o.to)) {
+        symbolic::Node flat = 0;
+        const auto places = m.places();
+        for (std::size_t k = 0; k < places.size(); ++k)
+          flat = flat + i.map->results()[k] * symbolic::Node(places[k].weight);
+        i.map = i.map->with_results({flat});
+      }
       gives(*i.map);
       a.lines.emplace_back(
           "kind", fmt::format("{}{}",
@@ -275,10 +288,10 @@ Answer ask(const std::string& operation, const std::vector<Map>& maps, const Opt
   } else if (operation == "intersect" || operation == "difference") {
     const auto c = compare_images(m, maps[1]);
     if (!c) throw ShapeError(operation + ": too many points, an open range or a symbol");
-    const bool both = operation == "intersect";
-    a.lines.emplace_back("results", std::to_string(both ? c->both : c->only_a));
+    const Comparison::Part& part = operation == "intersect" ? c->both : c->only_a;
+    a.lines.emplace_back("results", std::to_string(part.count));
     std::string some;
-    for (const auto& v : both ? c->some_both : c->some_a)
+    for (const auto& v : part.some)
       some += fmt::format(
           "{}{}", some.empty() ? "" : ", ",
           v.size() == 1 ? std::to_string(v[0]) : fmt::format("({})", fmt::join(v, ", ")));
@@ -303,12 +316,10 @@ Answer ask(const std::string& operation, const std::vector<Map>& maps, const Opt
 
 std::string answer_json(const std::string& operation, const Answer& answer) {
   nlohmann::ordered_json j{{"operation", operation}};
-  if (answer.verdict)
-    j["answer"] = *answer.verdict == Verdict::Yes  ? "yes"
-                  : *answer.verdict == Verdict::No ? "no"
-                                                   : "unknown";
+  if (answer.verdict) j["answer"] = word_of(*answer.verdict);
   for (const auto& [name, text] : answer.lines) j[name] = text;
   for (const symbolic::Values& p : answer.points) j["at"].push_back(p);
+  if (answer.why) j["steps"] = json_of(*answer.why);
   return json_line(j);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "touchstone/maps/layout.h"
+#include "touchstone/maps/why.h"
 
 // Questions about maps by name, for the command, Python and C.
 
@@ -41,7 +42,8 @@ struct Options {
   std::vector<std::int64_t> tile;  // footprint: a size for each input
   std::optional<std::int64_t> size;
   std::string where;
-  std::string to;  // the notation of a resulting map; empty: "[i] -> [..]"
+  std::string to;      // the notation of a resulting map; empty: "[i] -> [..]"
+  bool steps = false;  // equal: why, step by step
 };
 
 /// The notation of each text: a Language, or "view" (a shape and movement operations, `10,10
@@ -58,6 +60,7 @@ struct Answer {
   std::vector<std::pair<std::string, std::string>> lines;  // names and texts
   std::vector<symbolic::Values> points;                    // that show a no
   std::optional<Map> map;                                  // a result
+  std::optional<Why> why;                                  // of a yes, if `steps`
 };
 /// Throws ParseError if there is no such operation or an option is missing, ShapeError if maps do
 /// not fit.

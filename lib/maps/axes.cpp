@@ -105,9 +105,6 @@ class DigitReader {
 };
 
 bool is_one(const std::optional<sint>& size) { return size && *size == sint(1); }
-bool still(const Axis& a) {
-  return std::ranges::all_of(a.strides, [](const sint& s) { return s == sint(0); });
-}
 
 }  // namespace
 
@@ -381,7 +378,7 @@ std::optional<std::vector<DecodeStep>> decoding(const Axes& axes, bool skip_stil
   const std::size_t n = axes.axes.size();
   std::vector<bool> known(n);
   for (std::size_t k = 0; k < n; ++k)
-    known[k] = is_one(axes.axes[k].size) || (skip_still && still(axes.axes[k]));
+    known[k] = is_one(axes.axes[k].size) || (skip_still && axes.axes[k].still());
   std::vector<DecodeStep> steps;
   std::vector<bool> used(axes.offset.size());
   for (bool progress = true; progress && std::ranges::find(known, false) != known.end();) {

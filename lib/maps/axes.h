@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+
 #include "touchstone/maps/map.h"
 
 // A map as sums of digits of its inputs, each times a stride; and exact questions about such sums.
@@ -13,6 +15,10 @@ struct Axis {
   std::int64_t place = 1;
   std::optional<sint> size;
   std::vector<sint> strides;
+  /// It moves no result.
+  bool still() const {
+    return std::ranges::all_of(strides, [](const sint& s) { return s == sint(0); });
+  }
 };
 
 struct Axes {

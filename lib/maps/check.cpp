@@ -233,33 +233,55 @@ symbolic::End end_of(const Json& j) {
 
 }  // namespace
 
+namespace {
+
+std::string text_at(const Json& j, const char* name) { return j.value(name, std::string()); }
+
+std::vector<std::string> texts_at(const Json& j, const char* name) {
+  const auto at = j.find(name);
+  if (at == j.end()) return {};
+  if (at->is_string()) return {at->get<std::string>()};
+  return at->get<std::vector<std::string>>();
+}
+
+symbolic::Question given_in(const Json& j) {
+  symbolic::Question given{{}, texts_at(j, "assume"), ""};
+  if (const auto vars = j.find("vars"); vars != j.end())
+    for (const auto& [name, range] : vars->items())
+      given.variables.push_back({name, {end_of(range.at(0)), end_of(range.at(1))}});
+  return given;
+}
+
+}  // namespace
+
+MapQuestion map_question(const Json& j) {
+  Options o{{},
+            j.value("tile", std::vector<std::int64_t>()),
+            {},
+            text_at(j, "where"),
+            text_at(j, "to"),
+            j.value("steps", false)};
+  if (j.contains("onto")) o.onto = ranges_of(text_at(j, "onto"));
+  if (j.contains("size")) o.size = j["size"].get<std::int64_t>();
+  std::vector<std::string> texts = texts_at(j, "maps");
+  auto maps = read_maps(texts, texts_at(j, "from"), given_in(j), texts_at(j, "symbols"));
+  return {text_at(j, "operation"), std::move(texts), std::move(maps), std::move(o)};
+}
+
 std::string answer_question(std::string_view json) {
   try {
     const Json j = Json::parse(json);
-    const auto text = [&](const char* name) { return j.value(name, std::string()); };
-    const auto texts = [&](const char* name) {
-      const auto at = j.find(name);
-      if (at == j.end()) return std::vector<std::string>();
-      if (at->is_string()) return std::vector<std::string>{at->get<std::string>()};
-      return at->get<std::vector<std::string>>();
-    };
-    symbolic::Question given{{}, texts("assume"), ""};
-    if (const auto vars = j.find("vars"); vars != j.end())
-      for (const auto& [name, range] : vars->items())
-        given.variables.push_back({name, {end_of(range.at(0)), end_of(range.at(1))}});
+    const auto text = [&](const char* name) { return text_at(j, name); };
     const std::string operation = text("operation");
     if (operation != "check-index") {
-      Options o{{}, j.value("tile", std::vector<std::int64_t>()), {}, text("where"), text("to")};
-      if (j.contains("onto")) o.onto = ranges_of(text("onto"));
-      if (j.contains("size")) o.size = j["size"].get<std::int64_t>();
-      return answer_json(
-          operation,
-          ask(operation, read_maps(texts("maps"), texts("from"), given, texts("symbols")), o));
+      const MapQuestion q = map_question(j);
+      return answer_json(operation, ask(operation, q.maps, q.options));
     }
-    const std::vector<std::string> maps = texts("maps");
+    symbolic::Question given = given_in(j);
+    const std::vector<std::string> maps = texts_at(j, "maps");
     if (maps.size() != 1) throw ParseError("check-index: give one text in \"maps\"");
     given.text = maps[0];
-    const auto from = texts("from");
+    const auto from = texts_at(j, "from");
     const auto language = from.empty() ? symbolic::guess_language(given.text)
                                        : std::optional(symbolic::parse_language(from[0]));
     IndexQuestion q{{given.assumptions, j.value("type", std::string("int32")), text("size"),
@@ -270,14 +292,11 @@ std::string answer_question(std::string_view json) {
     if (q.lanes < 1 || q.lanes > 1024 || q.bytes < 1 || q.bytes > 64 || q.segment < 1 ||
         q.banks < 1)
       throw ParseError("check-index: lanes, bytes, segment and banks are 1 or more");
-    const auto name_of = [](Verdict v) {
-      return v == Verdict::Yes ? "yes" : v == Verdict::No ? "no" : "unknown";
-    };
     const auto found = check_index(q);
-    nlohmann::ordered_json r{{"operation", operation}, {"answer", name_of(verdict_of(found))}};
+    nlohmann::ordered_json r{{"operation", operation}, {"answer", word_of(verdict_of(found))}};
     for (const IndexFinding& f : found) {
       nlohmann::ordered_json row{{"what", f.label}, {"text", f.text}};
-      if (f.verdict) row["answer"] = name_of(*f.verdict);
+      if (f.verdict) row["answer"] = word_of(*f.verdict);
       for (const auto& [name, value] : f.at) row["at"][name] = value.str();
       if (!f.note.empty()) row["note"] = f.note;
       r["findings"].push_back(row);

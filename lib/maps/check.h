@@ -1,5 +1,7 @@
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "touchstone/maps/ask.h"
 #include "touchstone/maps/index_checks.h"
 
@@ -32,5 +34,13 @@ Verdict verdict_of(const std::vector<IndexFinding>& findings);
 ///    "remedy":true}
 /// Throws Error.
 std::string answer_question(std::string_view json);
+/// The first kind of question, read. Throws Error, or nlohmann::json's of a member of another type.
+struct MapQuestion {
+  std::string operation;
+  std::vector<std::string> texts;
+  std::vector<Map> maps;
+  Options options;
+};
+MapQuestion map_question(const nlohmann::ordered_json& question);
 
 }  // namespace touchstone::maps

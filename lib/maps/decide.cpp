@@ -13,11 +13,55 @@ using Point = std::span<const std::int64_t>;
 
 namespace {
 
-symbolic::Values named(const Map& m, Point p, std::span<const std::int64_t> lows = {}) {
+symbolic::Values named(const Map& m, Point p) {
   symbolic::Values r;
-  for (std::size_t k = 0; k < p.size(); ++k)
-    r.emplace(m.inputs()[k].name, p[k] + (lows.empty() ? 0 : lows[k]));
+  for (std::size_t k = 0; k < p.size(); ++k) r.emplace(m.inputs()[k].name, p[k]);
   return r;
+}
+
+// A map as digits of its inputs, counted from their least values.
+struct Digits {
+  Map::FromZero base;
+  Axes axes;
+  /// The inputs at these digits.
+  std::vector<std::int64_t> point(Point digits) const {
+    std::vector<std::int64_t> p = axes.point(digits, base.lows.size());
+    for (std::size_t k = 0; k < p.size(); ++k) p[k] += base.lows[k];
+    return p;
+  }
+};
+std::optional<Digits> digits_of(const Map& map) {
+  auto base = map.from_zero();
+  auto axes = base ? axes_of(base->map) : std::nullopt;
+  return axes ? std::optional(Digits{*std::move(base), *std::move(axes)}) : std::nullopt;
+}
+
+Reply too_many() { return {Verdict::Open, "too many points to try all, and no proof", {}}; }
+
+// What refutes the map's first or last points.
+template <class Ask>
+Reply at_corners(const Map& map, std::int64_t most, const Ask& ask) {
+  for (const bool top : {false, true})
+    if (Reply r = ask(corner(map, most, top)); r.verdict == Verdict::No) return r;
+  return too_many();
+}
+
+// Both tables' results in order: f(place in the first, place in the second) for a result that both
+// have, and with nullopt for the table without it; until f is false.
+template <class F>
+void each_result(const Table& a, const Table& b, const F& f) {
+  using Place = std::optional<std::uint32_t>;
+  const auto left = a.sorted(true), right = b.sorted(true);
+  for (std::size_t i = 0, j = 0; i < left.size() || j < right.size();) {
+    auto c = i == left.size() ? std::strong_ordering::greater : std::strong_ordering::less;
+    if (i < left.size() && j < right.size()) {
+      const auto v = a.value(left[i]), w = b.value(right[j]);
+      c = std::lexicographical_compare_three_way(v.begin(), v.end(), w.begin(), w.end());
+    }
+    const Place first = c <= 0 ? Place(left[i++]) : Place(),
+                second = c >= 0 ? Place(right[j++]) : Place();
+    if (!f(first, second)) return;
+  }
 }
 
 std::string tuple_text(Point values) {
@@ -101,30 +145,25 @@ Reply injective_of(const Table& t, const Map& m) {
 }  // namespace
 
 Reply injective(const Map& map) {
-  const auto base = map.from_zero();
   if (map.box().empty) return {Verdict::Yes, "no point is in the domain", {}};
-  if (base) {
-    if (const auto axes = axes_of(base->map)) {
-      if (decoding(*axes)) return {Verdict::Yes, "each digit can be read off the results", {}};
-      if (const auto unknowns = packed_differences(*axes)) {
-        const Solution s = solve(*unknowns, 0, true);
-        if (s.decided && !s.values)
-          return {Verdict::Yes, "no difference of two points moves the results by 0", {}};
-        if (s.values) {
-          std::vector<std::int64_t> a, b;
-          for (const std::int64_t d : *s.values)
-            a.push_back(std::max<std::int64_t>(d, 0)), b.push_back(std::max<std::int64_t>(-d, 0));
-          const std::size_t n = map.inputs().size();
-          const auto p = axes->point(a, n), q = axes->point(b, n);
-          Values values(base->map, Beyond::Skip);
-          const auto inside = [&](const std::vector<std::int64_t>& at) {
-            for (std::size_t k = 0; k < n; ++k)
-              if (base->map.inputs()[k].hi && at[k] > *base->map.inputs()[k].hi) return false;
-            return values.at(at).has_value();
-          };
-          if (inside(p) && inside(q))
-            return two_points(named(map, p, base->lows), named(map, q, base->lows), *values.at(p));
-        }
+  if (const auto d = digits_of(map)) {
+    if (decoding(d->axes)) return {Verdict::Yes, "each digit can be read off the results", {}};
+    if (const auto unknowns = packed_differences(d->axes)) {
+      const Solution s = solve(*unknowns, 0, true);
+      if (s.decided && !s.values)
+        return {Verdict::Yes, "no difference of two points moves the results by 0", {}};
+      if (s.values) {
+        std::vector<std::int64_t> a, b;
+        for (const std::int64_t v : *s.values)
+          a.push_back(std::max<std::int64_t>(v, 0)), b.push_back(std::max<std::int64_t>(-v, 0));
+        const auto p = d->point(a), q = d->point(b);
+        Values values(map, Beyond::Skip);
+        const auto inside = [&](const std::vector<std::int64_t>& at) {
+          for (std::size_t k = 0; k < at.size(); ++k)
+            if (const auto& hi = map.inputs()[k].hi; hi && at[k] > *hi) return false;
+          return values.at(at).has_value();
+        };
+        if (inside(p) && inside(q)) return two_points(named(map, p), named(map, q), *values.at(p));
       }
     }
   }
@@ -132,12 +171,10 @@ Reply injective(const Map& map) {
     return with_values(map.symbols(), [&](const auto& v) { return injective(map.bind(v)); });
   if (const auto t = table_of(map, kMostPoints, Beyond::Skip)) return injective_of(*t, map);
   constexpr std::int64_t kCorner = 1 << 16;
-  for (const bool top : {false, true}) {
-    const Map part = corner(map, kCorner, top);
-    if (const auto t = table_of(part, kMostPoints, Beyond::Skip))
-      if (Reply r = injective_of(*t, part); r.verdict == Verdict::No) return r;
-  }
-  return {Verdict::Open, "too many points to try all, and no proof", {}};
+  return at_corners(map, kCorner, [](const Map& part) {
+    const auto t = table_of(part, kMostPoints, Beyond::Skip);
+    return t ? injective_of(*t, part) : too_many();
+  });
 }
 
 Reply same(const Map& a, const Map& given) {
@@ -164,26 +201,21 @@ Reply same(const Map& a, const Map& given) {
     differences.push_back(a.results()[k] - b.results()[k]);
   const Map difference = a.with_results(differences);
   if (same_domain && symbols.empty()) {
-    if (const auto base = difference.from_zero()) {
-      if (const auto axes = axes_of(base->map); axes && axes->is_numeric()) {
-        // A sum of digits is 0 everywhere only if it has no strides.
-        std::vector<std::int64_t> digits(axes->axes.size(), 0);
-        bool moves = std::ranges::any_of(axes->offset, [](const sint& o) { return o != sint(0); });
-        for (std::size_t k = 0; k < digits.size() && !moves; ++k)
-          for (const sint& s : axes->axes[k].strides)
-            if (s != sint(0) && *axes->axes[k].size != sint(1)) digits[k] = 1, moves = true;
-        if (!moves) return {Verdict::Yes, "the difference is 0 at every digit", {}};
-        const auto p = axes->point(digits, a.inputs().size());
-        std::vector<std::int64_t> q = p;
-        for (std::size_t k = 0; k < q.size(); ++k) q[k] += base->lows[k];
-        Values x(a, Beyond::Skip), y(b, Beyond::Skip);
-        const auto u = x.at(q), v = y.at(q);
-        if (u && v && *u != *v)
-          return {
-              Verdict::No,
-              fmt::format("{} and {} at {}", tuple_text(*u), tuple_text(*v), words(named(a, q))),
-              {named(a, q)}};
-      }
+    if (const auto d = digits_of(difference); d && d->axes.is_numeric()) {
+      // A sum of digits is 0 everywhere only if it has no strides.
+      std::vector<std::int64_t> digits(d->axes.axes.size(), 0);
+      bool moves = std::ranges::any_of(d->axes.offset, [](const sint& o) { return o != sint(0); });
+      for (std::size_t k = 0; k < digits.size() && !moves; ++k)
+        if (const Axis& axis = d->axes.axes[k]; !axis.still() && *axis.size != sint(1))
+          digits[k] = 1, moves = true;
+      if (!moves) return {Verdict::Yes, "the difference is 0 at every digit", {}};
+      const auto p = d->point(digits);
+      Values x(a, Beyond::Skip), y(b, Beyond::Skip);
+      const auto u = x.at(p), v = y.at(p);
+      if (u && v && *u != *v)
+        return {Verdict::No,
+                fmt::format("{} and {} at {}", tuple_text(*u), tuple_text(*v), words(named(a, p))),
+                {named(a, p)}};
     }
   }
   if (!symbols.empty()) return bound();
@@ -218,14 +250,11 @@ Reply same(const Map& a, const Map& given) {
   whole.empty = whole.empty && other.empty;
   const auto count = whole.count();
   if (count && *count <= kMostPoints) return compare(a, whole);
-  for (const bool top : {false, true}) {
-    constexpr std::int64_t kCorner = 1 << 15;
-    const Map region = corner(a, kCorner, top);
+  constexpr std::int64_t kCorner = 1 << 15;
+  return at_corners(a, kCorner, [&](const Map& region) {
     const Map::Box box = region.box();
-    if (!box.count()) continue;
-    if (Reply r = compare(region, box); r.verdict == Verdict::No) return r;
-  }
-  return {Verdict::Open, "too many points to try all, and no proof", {}};
+    return box.count() ? compare(region, box) : too_many();
+  });
 }
 
 std::vector<std::string> missing_facts(const Map& a, const Map& given) {
@@ -319,13 +348,11 @@ bool compact(const Axes& axes, const std::vector<DecodeStep>& steps) {
 }  // namespace
 
 Reply surjective(const Map& map, const std::optional<Ranges>& onto) {
-  const auto base = map.from_zero();
-  if (base && !onto)
-    if (const auto axes = axes_of(base->map))
-      if (const auto steps = decoding(*axes, true);
-          steps && compact(*axes, *steps) &&
-          std::ranges::all_of(axes->offset, [](const sint& o) { return o == sint(0); }))
-        return {Verdict::Yes, "the strides leave no gap", {}};
+  if (const auto d = onto ? std::nullopt : digits_of(map))
+    if (const auto steps = decoding(d->axes, true);
+        steps && compact(d->axes, *steps) &&
+        std::ranges::all_of(d->axes.offset, [](const sint& o) { return o == sint(0); }))
+      return {Verdict::Yes, "the strides leave no gap", {}};
   if (!map.symbols().empty())
     return with_values(map.symbols(), [&](const auto& v) { return surjective(map.bind(v), onto); });
   Ranges ranges;
@@ -357,7 +384,7 @@ Reply surjective(const Map& map, const std::optional<Ranges>& onto) {
             {}};
   const auto table =
       table_of(map, kMostPoints, Beyond::Skip);  // results beyond 64 bits lie in no range
-  if (!table) return {Verdict::Open, "too many points to try all, and no proof", {}};
+  if (!table) return too_many();
   std::vector<std::int64_t> next;
   for (const auto& [lo, hi] : ranges) next.push_back(lo);
   // The values in order; the first that is missing.
@@ -409,16 +436,12 @@ namespace {
 
 std::optional<Image> image_of(const Map& map) {
   if (!map.symbols().empty()) return std::nullopt;
-  const auto base = map.from_zero();
-  if (const auto axes = base ? axes_of(base->map) : std::nullopt;
-      axes && axes->is_numeric() && axes->whole) {
-    Image r{base->map.box().count(), std::nullopt, {}};
-    Axes moving = *axes;
-    std::erase_if(moving.axes, [](const Axis& a) {
-      return std::ranges::all_of(a.strides, [](const sint& s) { return s == sint(0); });
-    });
-    for (std::size_t k = 0; k < axes->offset.size(); ++k) {
-      const auto reach = axes->reach(k);
+  if (const auto d = digits_of(map); d && d->axes.is_numeric() && d->axes.whole) {
+    Image r{d->base.map.box().count(), std::nullopt, {}};
+    Axes moving = d->axes;
+    std::erase_if(moving.axes, [](const Axis& a) { return a.still(); });
+    for (std::size_t k = 0; k < moving.offset.size(); ++k) {
+      const auto reach = d->axes.reach(k);
       if (!reach) return std::nullopt;
       r.ranges.push_back(*reach);
     }
@@ -473,12 +496,46 @@ std::optional<Image> image(const Map& map) {
   }
 }
 
+namespace {
+
+// Proved for all values of the symbols: some difference of results is never 0, itself or as a
+// remainder of a symbol.
+bool certainly_apart(const Map& a, const Map& b, const std::vector<Map::Input>& symbols) {
+  std::map<std::string, Node> other;  // the inputs of b, by names that a has not
+  const auto is_taken = [&](const std::string& name) {
+    return std::ranges::find(a.inputs(), name, &Map::Input::name) != a.inputs().end() ||
+           std::ranges::find(symbols, name, &Map::Input::name) != symbols.end();
+  };
+  for (const Map::Input& i : b.inputs()) {
+    std::string name = i.name;
+    while (is_taken(name)) name += '_';
+    other.emplace(i.name, input(name, i.lo, i.hi).node);
+  }
+  std::vector<Node> conditions = a.conditions();
+  for (const Node& c : b.conditions()) conditions.push_back(symbolic::substitute(c, other));
+  const auto never = [&](const Node& difference) {
+    return symbolic::simplify_under(symbolic::eq(difference, 0), conditions).constant() == 0;
+  };
+  for (std::size_t k = 0; k < a.results().size(); ++k) {
+    const Node d = a.results()[k] - symbolic::substitute(b.results()[k], other);
+    if (never(d)) return true;
+    for (const Map::Input& s : symbols)
+      if (s.lo.value_or(0) > 0 && never(symbolic::floor_mod(d, s.node))) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 Reply apart(const Map& a, const Map& b) {
   if (a.results().size() != b.results().size())
     throw ShapeError(fmt::format("the maps have {} results and {}; an overlap needs as many",
                                  a.results().size(), b.results().size()));
-  if (const auto symbols = all_symbols(a, &b); !symbols.empty())
+  if (const auto symbols = all_symbols(a, &b); !symbols.empty()) {
+    if (certainly_apart(a, b, symbols))
+      return {Verdict::Yes, "no two points have the same result", {}};
     return with_values(symbols, [&](const auto& v) { return apart(a.bind(v), b.bind(v)); });
+  }
   const auto meet = [&](Point p, Point q, Point value) -> Reply {
     return {Verdict::No,
             fmt::format("both have {}: the first at {}, the second at {}", tuple_text(value),
@@ -486,36 +543,30 @@ Reply apart(const Map& a, const Map& b) {
             {named(a, p), named(b, q)}};
   };
   if (a.box().empty || b.box().empty) return {Verdict::Yes, "one has no points", {}};
-  const auto first = a.from_zero(), second = b.from_zero();
-  const auto x = first ? axes_of(first->map) : std::nullopt,
-             y = second ? axes_of(second->map) : std::nullopt;
-  if (x && y && x->is_numeric() && y->is_numeric() && a.results().size() == 1) {
+  const auto x = digits_of(a), y = digits_of(b);
+  if (x && y && x->axes.is_numeric() && y->axes.is_numeric() && a.results().size() == 1) {
     std::vector<Unknown> unknowns;
-    for (const Axis& d : x->axes)
+    for (const Axis& d : x->axes.axes)
       unknowns.push_back({d.strides[0].as_int(), 0, d.size->as_int() - 1});
-    for (const Axis& d : y->axes)
+    const std::size_t first = unknowns.size();
+    for (const Axis& d : y->axes.axes)
       unknowns.push_back({-d.strides[0].as_int(), 0, d.size->as_int() - 1});
     const Solution s =
-        solve(unknowns, checked_sub(y->offset[0].as_int(), x->offset[0].as_int()), false);
+        solve(unknowns, checked_sub(y->axes.offset[0].as_int(), x->axes.offset[0].as_int()), false);
     if (s.decided && !s.values) return {Verdict::Yes, "no two points have the same result", {}};
-    if (s.values && x->whole && y->whole) {
-      const std::span all(*s.values);
-      auto p = x->point(all.first(x->axes.size()), a.inputs().size());
-      auto q = y->point(all.subspan(x->axes.size()), b.inputs().size());
-      for (std::size_t k = 0; k < p.size(); ++k) p[k] += first->lows[k];
-      for (std::size_t k = 0; k < q.size(); ++k) q[k] += second->lows[k];
-      return meet(p, q, *Values(a).at(p));
+    if (s.values && x->axes.whole && y->axes.whole) {
+      const auto p = x->point(std::span(*s.values).first(first));
+      return meet(p, y->point(std::span(*s.values).subspan(first)), *Values(a).at(p));
     }
   }
   const auto t = table_of(a, kMostPoints, Beyond::Skip), u = table_of(b, kMostPoints, Beyond::Skip);
-  if (!t || !u) return {Verdict::Open, "too many points to try all, and no proof", {}};
-  const auto left = t->sorted(true), right = u->sorted(true);
-  for (std::size_t i = 0, j = 0; i < left.size() && j < right.size();) {
-    const auto v = t->value(left[i]), w = u->value(right[j]);
-    const auto c = std::lexicographical_compare_three_way(v.begin(), v.end(), w.begin(), w.end());
-    if (c == 0) return meet(t->point(left[i]), u->point(right[j]), v);
-    c < 0 ? ++i : ++j;
-  }
+  if (!t || !u) return too_many();
+  std::optional<Reply> met;
+  each_result(*t, *u, [&](auto i, auto j) {
+    if (i && j) met = meet(t->point(*i), u->point(*j), t->value(*i));
+    return !met;
+  });
+  if (met) return *met;
   if (t->beyond && u->beyond)
     return {Verdict::Open, "results beyond 64 bits were not compared", {}};
   return {Verdict::Yes, "no two points have the same result", {}};
@@ -528,26 +579,13 @@ std::optional<Comparison> compare_images(const Map& a, const Map& b) {
   const auto t = table_of(a), u = table_of(b);
   if (!t || !u) return std::nullopt;
   Comparison r;
-  constexpr std::int64_t kShown = 8;
-  const auto left = t->sorted(true), right = u->sorted(true);
-  const auto take = [&](std::int64_t& count, auto& some, Point v) {
+  each_result(*t, *u, [&](auto i, auto j) {
+    auto& [count, some] = i && j ? r.both : i ? r.only_a : r.only_b;
+    const Point v = i ? t->value(*i) : u->value(*j);
+    constexpr std::int64_t kShown = 8;
     if (count++ < kShown) some.emplace_back(v.begin(), v.end());
-  };
-  for (std::size_t i = 0, j = 0; i < left.size() || j < right.size();) {
-    if (j == right.size()) {
-      take(r.only_a, r.some_a, t->value(left[i++]));
-      continue;
-    }
-    if (i == left.size()) {
-      take(r.only_b, r.some_b, u->value(right[j++]));
-      continue;
-    }
-    const auto v = t->value(left[i]), w = u->value(right[j]);
-    const auto c = std::lexicographical_compare_three_way(v.begin(), v.end(), w.begin(), w.end());
-    if (c == 0) take(r.both, r.some_both, v), ++i, ++j;
-    if (c < 0) take(r.only_a, r.some_a, v), ++i;
-    if (c > 0) take(r.only_b, r.some_b, w), ++j;
-  }
+    return true;
+  });
   return r;
 }
 

@@ -10,6 +10,9 @@
 namespace touchstone::maps {
 
 using Verdict = Finding::Verdict;
+constexpr const char* word_of(Verdict v) {
+  return v == Verdict::Yes ? "yes" : v == Verdict::No ? "no" : "unknown";
+}
 
 /// No has the points that show it: names of inputs, and of symbols, with values.
 struct Reply {
@@ -44,8 +47,11 @@ std::optional<Image> image(const Map& map);
 
 /// The results of a that b has, too, and those that it has not.
 struct Comparison {
-  std::int64_t both = 0, only_a = 0, only_b = 0;
-  std::vector<std::vector<std::int64_t>> some_both, some_a, some_b;  // the first few
+  struct Part {
+    std::int64_t count = 0;
+    std::vector<std::vector<std::int64_t>> some{};  // the first few
+  };
+  Part both, only_a, only_b;
 };
 /// nullopt if there are too many points.
 std::optional<Comparison> compare_images(const Map& a, const Map& b);

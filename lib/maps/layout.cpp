@@ -453,6 +453,38 @@ std::optional<std::string> swizzled_text(const Map& map) {
   return std::nullopt;
 }
 
+// A pattern whose left side has the modes by decreasing stride: "a b -> b a, a=4, b=8".
+std::optional<std::string> pattern_text(const Layout& l) {
+  std::vector<Map::Mode> order;
+  for (const auto& modes : l.modes)
+    for (const Map::Mode& m : modes)
+      if (m.size > 1) order.push_back(m);
+  constexpr std::size_t kLetters = 26;
+  std::ranges::sort(order,
+                    [](const Map::Mode& a, const Map::Mode& b) { return a.stride > b.stride; });
+  std::int64_t next = 1;
+  for (std::size_t k = order.size(); k-- > 0; next = checked_mul(next, order[k].size))
+    if (order[k].stride != next || order.size() > kLetters) return std::nullopt;
+  if (l.offset != 0 || order.empty()) return std::nullopt;
+  const auto name = [&](const Map::Mode& m) {
+    const auto at = std::ranges::find(order, m.stride, &Map::Mode::stride);
+    return static_cast<char>('a' + (at - order.begin()));
+  };
+  std::string left, right, sizes;
+  for (const Map::Mode& m : order) {
+    left += fmt::format("{}{}", left.empty() ? "" : " ", name(m));
+    sizes += fmt::format(", {}={}", name(m), m.size);
+  }
+  for (const auto& modes : l.modes) {
+    std::string group;
+    std::size_t count = 0;
+    for (std::size_t k = modes.size(); k-- > 0;)
+      if (modes[k].size > 1) group += fmt::format("{}{}", count++ > 0 ? " " : "", name(modes[k]));
+    right += fmt::format(" {}", count == 1 ? group : count == 0 ? "1" : "(" + group + ")");
+  }
+  return fmt::format("{} ->{}{}", left, right, sizes);
+}
+
 std::string bases_text(const Map& map, const Bases& bases) {
   std::string text;
   for (std::size_t v = 0; v < bases.size(); ++v)
@@ -472,6 +504,11 @@ std::string written(const Map& map, const std::string& notation) {
     if (const auto l = layout_of(map)) return cute_text(*l);
     if (const auto text = swizzled_text(map)) return *text;
     throw none("it is no sum of digits times strides, nor a swizzle of one");
+  }
+  if (notation == "einops" || notation == "rearrange") {
+    const auto l = layout_of(map);
+    if (const auto text = l ? pattern_text(*l) : std::nullopt) return *text;
+    throw none("it does not only permute axes");
   }
   if (notation == "triton" || notation == "linear") {
     if (const auto bases = bases_of(map)) return bases_text(map, *bases);

@@ -37,8 +37,8 @@ std::optional<ShapeTracker> views_of(const Map& map);
 using Bases = std::vector<std::vector<std::vector<std::int64_t>>>;
 std::optional<Bases> bases_of(const Map& map);
 
-/// The map in a notation: a language (notation.h), "cute", "triton", "view" or "strides". Throws
-/// Error if it has no such form.
+/// The map in a notation: a language (notation.h), "cute", "triton", "einops", "view" or "strides".
+/// Throws Error if it has no such form.
 std::string written(const Map& map, const std::string& notation);
 
 }  // namespace touchstone::maps

@@ -4,6 +4,7 @@
 
 #include "touchstone/maps/axes.h"
 #include "touchstone/shapetracker/index/index_expr.h"
+#include "touchstone/symbolic/expr/rebuild.h"
 #include "touchstone/symbolic/node/context.h"
 
 namespace touchstone {
@@ -85,6 +86,19 @@ bool occurs(const Node& n, std::span<const Map::Input> inputs) {
 
 }  // namespace
 
+std::string maps::text_with(const std::string& text, const std::map<std::string, std::string>& by) {
+  symbolic::Exprs e;
+  std::map<std::string, symbolic::Expr> parts;
+  for (const auto& [name, other] : by) parts.emplace(name, symbolic::parse_expr(e, other));
+  const symbolic::Expr whole = symbolic::parse_expr(e, text);
+  return symbolic::render(
+      e, symbolic::replaced(e, whole, [&](symbolic::Expr p) -> std::optional<symbolic::Expr> {
+        if (e.op(p) != symbolic::ExprOp::Variable) return std::nullopt;
+        const auto at = parts.find(e.name(p));
+        return at == parts.end() ? std::nullopt : std::optional(at->second);
+      }));
+}
+
 Map::Input maps::input(const std::string& name, std::optional<std::int64_t> lo,
                        std::optional<std::int64_t> hi) {
   return {name, lo, hi, symbolic::variable(name, lo, hi)};
@@ -134,8 +148,10 @@ Map Map::of(const symbolic::Translation& text, const std::vector<std::string>& s
           return i.name == s || (at != text.spelled.end() && at->second == s);
         }))
       throw ParseError(fmt::format("--symbol {}: the map has no such variable", s));
-  for (const symbolic::Question& q : text.questions)
+  for (const symbolic::Question& q : text.questions) {
     m.results_.push_back(symbolic::parse(q.text, names));
+    m.texts_.push_back(q.text);
+  }
   for (const std::string& a : first.assumptions) m.add_condition(symbolic::parse(a, names));
   m.simplify();
   m.first_fastest_ = text.language == symbolic::Language::Triton;
@@ -143,20 +159,18 @@ Map Map::of(const symbolic::Translation& text, const std::vector<std::string>& s
   // A layout is a text about one flat index, i; its modes become the inputs.
   m.first_fastest_ = true;
   if (text.modes.size() < 2 || m.inputs_.size() != 1) return m;
-  Replacements flat;
-  Node sum = 0;
-  std::int64_t below = 1;
-  std::vector<Input> inputs;
+  const std::string flat = m.inputs_[0].name;
+  m.inputs_.clear();
   for (std::size_t k = 0; k < text.modes.size(); ++k) {
     const auto size = text.modes[k].small();
     if (!size) throw ParseError("the size of a mode is beyond 64 bits");
-    inputs.push_back(maps::input(fmt::format("i{}", k), 0, *size - 1));
-    sum = sum + inputs.back().node * Node(below);
-    below = checked_mul(below, *size);
+    m.inputs_.push_back(maps::input(fmt::format("i{}", k), 0, *size - 1));
   }
-  flat.emplace(m.inputs_[0].name, sum);
-  m.inputs_ = std::move(inputs);
-  return m.substituted(flat);
+  const Node index = m.flat_index();
+  Map r = m.substituted({{flat, index}});
+  for (const std::string& t : m.texts_)
+    r.texts_.push_back(maps::text_with(t, {{flat, symbolic::render(index)}}));
+  return r;
 }
 
 Map Map::read(const symbolic::Question& text, symbolic::Language from,
@@ -220,6 +234,7 @@ Map Map::of_modes(const std::vector<std::vector<Mode>>& modes) {
 Map Map::substituted(const Replacements& replacements) const {
   Map m = *this;
   m.conditions_.clear();
+  m.texts_.clear();
   for (const Node& c : conditions_) m.add_condition(symbolic::substitute(c, replacements));
   for (Node& r : m.results_) r = symbolic::substitute(r, replacements);
   m.simplify();
@@ -242,30 +257,44 @@ Map Map::renamed(const std::string& symbol, const std::string& name) const {
   return m;
 }
 
+std::vector<Map::Place> Map::places() const {
+  if (inputs_.size() == 1) return {{1, 0}};
+  std::vector<Place> r(inputs_.size());
+  std::int64_t below = 1;
+  for (std::size_t n = 0; n < r.size(); ++n) {
+    const std::size_t k = first_fastest_ ? n : r.size() - 1 - n;
+    const auto extent = inputs_[k].extent();
+    if (!extent)
+      throw ShapeError(
+          fmt::format("a flat index needs ranges from 0 to a number; {}", range_text(inputs_[k])));
+    r[k] = {below, extent->as_int()};
+    below = checked_mul(below, r[k].size);
+  }
+  return r;
+}
+
+Node Map::flat_index() const {
+  Node sum = 0;
+  const std::vector<Place> all = places();
+  for (std::size_t k = 0; k < all.size(); ++k) sum = sum + inputs_[k].node * Node(all[k].weight);
+  return sum;
+}
+
 Map Map::flat() const {
   if (inputs_.size() == 1) return *this;
+  const std::vector<Place> all = places();
   std::int64_t size = 1;
-  std::vector<std::int64_t> sizes;
-  for (const Input& i : inputs_) {
-    if (!i.extent())
-      throw ShapeError(
-          fmt::format("a flat index needs ranges from 0 to a number; {}", range_text(i)));
-    sizes.push_back(i.extent()->as_int());
-    size = checked_mul(size, sizes.back());
-  }
-  Input all = maps::input("i", 0, size - 1);
-  while (std::ranges::find(symbols_, all.name, &Input::name) != symbols_.end())
-    all = maps::input(all.name + "_", 0, size - 1);
+  for (const Place& p : all) size *= p.size;
+  Input index = maps::input("i", 0, size - 1);
+  while (std::ranges::find(symbols_, index.name, &Input::name) != symbols_.end())
+    index = maps::input(index.name + "_", 0, size - 1);
   Replacements digits;
-  std::int64_t below = 1;
-  for (std::size_t n = 0; n < sizes.size(); ++n) {
-    const std::size_t k = first_fastest_ ? n : sizes.size() - 1 - n;
-    digits.emplace(inputs_[k].name,
-                   symbolic::floor_mod(symbolic::floor_div(all.node, below), sizes[k]));
-    below *= sizes[k];
-  }
+  for (std::size_t k = 0; k < all.size(); ++k)
+    digits.emplace(
+        inputs_[k].name,
+        symbolic::floor_mod(symbolic::floor_div(index.node, all[k].weight), all[k].size));
   Map m = *this;
-  m.inputs_ = {all};
+  m.inputs_ = {index};
   return m.substituted(digits);
 }
 
@@ -290,6 +319,7 @@ Map Map::restricted(const std::string& condition) const {
 Map Map::with_results(std::vector<Node> results) const {
   Map m = *this;
   m.results_ = std::move(results);
+  m.texts_.clear();
   return m;
 }
 
@@ -329,6 +359,7 @@ Map Map::then(const Map& after) const {
   }
   for (const Node& c : next.conditions_) m.add_condition(symbolic::substitute(c, values));
   m.results_.clear();
+  m.texts_.clear();
   for (const Node& r : next.results_) m.results_.push_back(symbolic::substitute(r, values));
   m.simplify();
   return m;
@@ -351,18 +382,9 @@ Map Map::over_inputs_of(const Map& other) const {
   if (!same_range(own.inputs_[0], its.inputs_[0]))
     throw ShapeError(fmt::format("the maps have different inputs: {}, and {}",
                                  range_text(own.inputs_[0]), range_text(its.inputs_[0])));
-  // The other's flat index as a sum of its inputs.
-  Node sum = 0;
-  std::int64_t below = 1;
-  const std::size_t n = other.inputs_.size();
-  for (std::size_t j = 0; j < n; ++j) {
-    const Input& i = other.inputs_[other.first_fastest_ ? j : n - 1 - j];
-    sum = sum + i.node * Node(below);
-    if (n > 1) below *= i.extent()->as_int();
-  }
   Map m = own;
   m.inputs_ = other.inputs_;
-  return m.substituted({{own.inputs_[0].name, sum}});
+  return m.substituted({{own.inputs_[0].name, other.flat_index()}});
 }
 
 std::optional<std::int64_t> Map::Box::count() const {

@@ -52,6 +52,9 @@ class Map {
   const std::vector<Node>& results() const { return results_; }
   /// The flat index of several inputs changes the first input fastest, as in CuTe.
   bool first_fastest() const { return first_fastest_; }
+  /// The results as the text has them, in the notation of `simplify`; empty if the map was made
+  /// another way.
+  const std::vector<std::string>& texts() const { return texts_; }
 
   /// The map with symbols replaced by numbers.
   Map bind(const symbolic::Values& values) const;
@@ -60,6 +63,13 @@ class Map {
   /// The map of the flat index of its inputs. Throws ShapeError if a range is not [0, n) with a
   /// number n.
   Map flat() const;
+  /// For each input its weight in the flat index and its size. Throws as `flat`.
+  struct Place {
+    std::int64_t weight, size;
+  };
+  std::vector<Place> places() const;
+  /// The flat index as a sum of the inputs; of one input, the input. Throws as `flat`.
+  Node flat_index() const;
   /// The map where a condition holds, too: in the notation of `simplify`, over inputs and symbols;
   /// or "i=0..7".
   Map restricted(const std::string& condition) const;
@@ -104,6 +114,7 @@ class Map {
 
   std::vector<Input> inputs_, symbols_;
   std::vector<Node> conditions_, results_;
+  std::vector<std::string> texts_;
   bool first_fastest_ = false;
 };
 
@@ -120,6 +131,9 @@ struct Test {
   symbolic::Node of{};
 };
 Test test_of(const symbolic::Node& condition);
+
+/// A text with names replaced by other texts. Throws ParseError.
+std::string text_with(const std::string& text, const std::map<std::string, std::string>& by);
 
 /// An input or a symbol with bounds.
 Map::Input input(const std::string& name, std::optional<std::int64_t> lo,

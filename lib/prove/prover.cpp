@@ -25,22 +25,6 @@ class Stopwatch {
 
 }  // namespace
 
-bool Proof::accept(Method how, std::string certified, std::string told) {
-  verdict = Verdict::Proved;
-  method = how;
-  certificate = std::move(certified);
-  confirmed = std::move(told);
-  return true;
-}
-
-bool Proof::refute(Method how, std::optional<Counterexample> found) {
-  if (!found) return false;
-  verdict = Verdict::Refuted;
-  method = how;
-  counterexample = std::move(found);
-  return true;
-}
-
 Reply Prover::put(Query query, unsigned effort, double seconds, Proof& proof) {
   Reply reply = solver_.ask(query.script, effort, seconds);
   query.answer = reply.answer;

@@ -21,9 +21,9 @@ std::vector<std::pair<std::string, std::string>> lines_of(const maps::Answer& a)
 maps::Answer asked(const std::string& operation, const std::vector<Map>& all,
                    const std::string& onto, const std::vector<std::int64_t>& tile,
                    std::optional<std::int64_t> size, const std::string& where,
-                   const std::string& to) {
+                   const std::string& to, bool steps) {
   const Working working;
-  maps::Options o{{}, tile, size, where, to};
+  maps::Options o{{}, tile, size, where, to, steps};
   if (!onto.empty()) o.onto = maps::ranges_of(onto);
   return maps::ask(operation, all, o);
 }
@@ -52,17 +52,20 @@ void bind_maps(py::module_& m) {
           "The points that show a no: {name: value}.")
       .def_property_readonly(
           "map", [](const maps::Answer& a) { return a.map; }, "The resulting map, or None.")
+      .def_property_readonly(
+          "steps",
+          [](const maps::Answer& a) {
+            return a.why ? maps::lines_of(*a.why) : std::vector<std::string>();
+          },
+          "Why two maps are equal, if `steps` was asked for: texts and rewriting steps.")
       .def("__bool__",
            [](const maps::Answer& a) { return !a.verdict || *a.verdict == Verdict::Yes; })
       .def("__repr__", [](const maps::Answer& a) {
         std::string text;
         for (const auto& [name, line] : a.lines)
           text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name, line);
-        const char* const word = !a.verdict                   ? ""
-                                 : *a.verdict == Verdict::Yes ? "yes, "
-                                 : *a.verdict == Verdict::No  ? "no, "
-                                                              : "unknown, ";
-        return fmt::format("<Answer {}{}>", word, text);
+        return fmt::format("<Answer {}{}{}>", a.verdict ? maps::word_of(*a.verdict) : "",
+                           a.verdict ? ", " : "", text);
       });
   py::class_<Map>(m, "Map",
                   "A map of integer points to tuples: a layout, an affine map, a view, an index "
@@ -97,10 +100,25 @@ void bind_maps(py::module_& m) {
                                return names;
                              })
       .def_property_readonly("results", [](const Map& a) { return a.results(); })
-      .def("__repr__", &Map::str);
+      .def(
+          "__eq__",
+          [](const Map& a, const Map& b) {
+            maps::Reply r;
+            try {
+              const Working working;
+              r = maps::same(a, b);
+            } catch (const ShapeError&) {
+              return false;  // other inputs
+            }
+            if (r.verdict == Verdict::Open) throw Error("equality of the maps: " + r.what);
+            return r.verdict == Verdict::Yes;
+          },
+          py::is_operator(), "The same domain and results, as `equal`; an error if it is unknown.")
+      .def("__repr__", &Map::str)
+      .attr("__hash__") = py::none();
   m.def("ask", &asked, py::arg("operation"), py::arg("maps"), py::arg("onto") = "",
         py::arg("tile") = std::vector<std::int64_t>(), py::arg("size") = py::none(),
-        py::arg("where") = "", py::arg("to") = "",
+        py::arg("where") = "", py::arg("to") = "", py::arg("steps") = false,
         "An operation of `touchstone map` on one or two maps.");
   m.def(
       "_answer",

@@ -159,6 +159,13 @@ Node folded(Node (*f)(Node, Node), const py::args& args) {
   return *result;
 }
 
+std::string in_language(const Node& n, const std::string& language) {
+  Question question;
+  for (const Node& v : variables(n))
+    question.variables.emplace_back(variable_name(v), bounds_of(v));
+  return written(render(n), question, parse_language(language));
+}
+
 Node under(const Node& n, const std::vector<Operand>& assume) {
   if (assume.empty()) return n;
   std::vector<Node> conditions;
@@ -338,14 +345,12 @@ void bind_symbolic(py::module_& m) {
       "a list with a node for each of its results.\n\nvariables: {name: (low, high)}, inclusive, "
       "None is open; others are open, or as the text says. assume: conditions in the same "
       "language. A UserWarning says what the reading takes for granted.");
+  node.def(
+      "to", [](const Node& n, const std::string& language) { return in_language(n, language); },
+      Free(), py::arg("language"), "The text in a language, as `write`.");
   m.def(
       "write",
-      [](const Operand& n, const std::string& language) {
-        Question question;
-        for (const Node& v : variables(n.node))
-          question.variables.emplace_back(variable_name(v), bounds_of(v));
-        return written(render(n.node), question, parse_language(language));
-      },
+      [](const Operand& n, const std::string& language) { return in_language(n.node, language); },
       Free(), py::arg("expr"), py::arg("language"),
       "The text of the expression in the language c, python, sympy, jax, tvm, halide, mlir or "
       "isl. The bounds of its variables decide where C's quotients need a correction.");

@@ -16,12 +16,13 @@ from ._core import (AstError, BufferError, DTypeError, Error, IndexError, Interr
 
 _MODULES = {"symbolic", "view", "maps", "kernel", "judge", "testing", "adapters", "compat", "nn", "optim", "tensor", "onnx", "jax",
             "tinygrad"}
+_MAPS = {"Map": ("maps", "Map"), "Expr": ("symbolic", "Node")}
 _OF_TENSOR = {"Tensor", "jit", "no_grad", "devices", "manual_seed"}
 
 _LIKE_PYTHON_S = {"BufferError", "IndexError", "OverflowError", "SystemError"}
 
 # `from touchstone import *` leaves Python's own errors what they are.
-__all__ = sorted({"AstError", "DTypeError", "Error", "Interrupted", "ParseError", "ShapeError"} | _MODULES | _OF_TENSOR)
+__all__ = sorted({"AstError", "DTypeError", "Error", "Interrupted", "ParseError", "ShapeError"} | _MODULES | _OF_TENSOR | set(_MAPS))
 
 
 def __getattr__(name):  # lazy: importing the package loads only the modules used
@@ -29,6 +30,9 @@ def __getattr__(name):  # lazy: importing the package loads only the modules use
         return importlib.import_module("." + name, __name__)
     if name in _OF_TENSOR:
         return getattr(importlib.import_module(".tensor", __name__), name)
+    if name in _MAPS:
+        module, own = _MAPS[name]
+        return getattr(importlib.import_module("." + module, __name__), own)
     raise AttributeError(f"module 'touchstone' has no attribute {name!r}")
 
 

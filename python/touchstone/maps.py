@@ -5,6 +5,8 @@
 '(3,(2,2)):(16,(80,4))'
 >>> equal(Map("(4,8):(8,1)"), Map("(4,(2,4)):(8,(1,2))"))
 <Answer yes, why: the same expressions>
+>>> equal(Map("x//4*4 + x%4", variables={"x": (0, 63)}), Map("x", variables={"x": (0, 63)}), steps=True).steps[1]
+'= x  (digit.merge: neighbouring digits of one number join)'
 >>> ask("injective", [Map("(4,3):(1,3)")]).points
 [{'i0': 3, 'i1': 0}, {'i0': 0, 'i1': 1}]
 >>> inverse(Map("(4,3):(2,8)"))
@@ -20,9 +22,9 @@ from ._core.maps import Answer, Map, ask
 __all__ = ["Answer", "Map", "ask", "check_index", "equal", "inverse"]
 
 
-def equal(a, b):
-    """Do both have the same domain and results?"""
-    return ask("equal", [a, b])
+def equal(a, b, steps=False):
+    """Do both have the same domain and results? `steps`: the answer's `steps` say why."""
+    return ask("equal", [a, b], steps=steps)
 
 
 def inverse(a):

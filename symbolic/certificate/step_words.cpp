@@ -3,11 +3,34 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "touchstone/symbolic/derive/derive.h"
 #include "touchstone/symbolic/rules/rules.h"
 
 namespace touchstone::symbolic {
+
+nlohmann::ordered_json json_of(const StepWords& s) {
+  nlohmann::ordered_json bindings = nlohmann::ordered_json::array();
+  for (const auto& [name, value] : s.bindings) bindings.push_back({name, value});
+  return {{"before", s.before.cut()},
+          {"after", s.after.cut()},
+          {"rule", s.rule},
+          {"title", s.title},
+          {"law", {s.from, s.to}},
+          {"when", s.when},
+          {"bindings", std::move(bindings)},
+          {"facts", s.facts},
+          {"explained", s.explained}};
+}
+
+nlohmann::ordered_json json_of(const Derivation& d, const Chain& chain) {
+  nlohmann::ordered_json steps = nlohmann::ordered_json::array();
+  for (const StepWords& s : words_of(d, chain)) steps.push_back(json_of(s));
+  return {{"start", render(d.exprs, chain.start)},
+          {"result", render(d.exprs, chain.result)},
+          {"steps", std::move(steps)}};
+}
 
 namespace {
 

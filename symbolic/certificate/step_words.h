@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include "touchstone/symbolic/check/derivation.h"
 #include "touchstone/symbolic/check/derivation_check.h"
 
@@ -22,6 +24,11 @@ struct StepWords {
   bool explained = true;
 };
 std::vector<StepWords> words_of(const Derivation& d, const Chain& chain);
+/// A step for pages: its members as above, `before` and `after` as [left, changed, right], `law`
+/// [from, to].
+nlohmann::ordered_json json_of(const StepWords& step);
+/// {"start","result","steps":[..]}.
+nlohmann::ordered_json json_of(const Derivation& d, const Chain& chain);
 
 /// "x in [0, 9]" for each variable.
 std::vector<std::string> bounds_words(const Derivation& d);

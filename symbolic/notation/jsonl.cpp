@@ -17,8 +17,8 @@ namespace {
 
 /// Only for the reader. It passes numbers beyond 64 bits on as text if they fit a long double: up
 /// to 4,932 digits.
-using Json = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
-                                  std::uint64_t, long double>;
+using WideJson = nlohmann::basic_json<std::map, std::vector, std::string, bool, std::int64_t,
+                                      std::uint64_t, long double>;
 
 std::string shown(std::string_view text) {
   return fmt::format("\"{}{}\"", text.substr(0, kLimits.message_characters),
@@ -26,7 +26,7 @@ std::string shown(std::string_view text) {
 }
 
 /// Fills in a question while parsing; builds no tree, so nesting costs one bit a level.
-class Reader : public nlohmann::json_sax<Json> {
+class Reader : public nlohmann::json_sax<WideJson> {
  public:
   explicit Reader(Question& question) : q_(question) {}
 
@@ -69,7 +69,7 @@ class Reader : public nlohmann::json_sax<Json> {
   bool number_integer(std::int64_t value) override { return integer(std::to_string(value)); }
   bool number_unsigned(std::uint64_t value) override { return integer(std::to_string(value)); }
   bool number_float(long double, const std::string& text) override { return integer(text); }
-  bool binary(Json::binary_t&) override { return other("binary data"); }
+  bool binary(WideJson::binary_t&) override { return other("binary data"); }
 
   bool string(std::string& text) override {
     if (place_ == Place::Top && is_text())
@@ -186,7 +186,7 @@ Line read_line(std::string_view line) {
   Line r;
   Question& question = r.asked.questions.emplace_back();
   Reader reader(question);
-  Json::sax_parse(line.begin(), line.end(), &reader);
+  WideJson::sax_parse(line.begin(), line.end(), &reader);
   reader.finish();
   if (!reader.from().empty())
     r.asked = translate(Question(question), parse_language(reader.from()));

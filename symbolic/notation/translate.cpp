@@ -33,6 +33,8 @@ std::optional<Language> guess_language(std::string_view text) {
       {"&&", Language::C}, {"||", Language::C}, {" ? ", Language::C}, {"threadIdx.", Language::C},
       {"blockIdx.", Language::C}, {"=1 -> (", Language::Triton}, {"rearrange(", Language::Einops},
       {"_strided(", Language::Strides}, {"strides=", Language::Strides}, {"stride=(", Language::Strides}, {"strides (", Language::Strides}, {"} : ", Language::Isl},
+      {"ceiling(", Language::Sympy}, {"Max(", Language::Sympy}, {"Min(", Language::Sympy}, {"Eq(", Language::Sympy},
+      {"floor(", Language::Sympy}, {"floordiv(", Language::Tvm}, {"ceildiv(", Language::Tvm}, {".where(", Language::Python}, {"cdiv(", Language::Python},
       // clang-format on
   };
   if (text.find(':') != text.npos && text.find_first_not_of("()0123456789_,:o ") == text.npos)
@@ -44,7 +46,11 @@ std::optional<Language> guess_language(std::string_view text) {
                   "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ()->") ==
           text.npos)
     return Language::Einops;
-  if (text.starts_with("{ [") || text.starts_with("{[")) return Language::Isl;
+  // { [i] -> ..}, { S[i] -> ..}, [n] -> { .. }
+  if (const std::size_t brace = text.find('{');
+      brace != text.npos && text.find('[') != text.npos && text.ends_with('}') &&
+      (brace == 0 || text.substr(0, brace).find("->") != text.npos))
+    return Language::Isl;
   for (const Sign& sign : kSigns)
     if (text.find(sign.text) != text.npos) return sign.language;
   return std::nullopt;
@@ -153,6 +159,8 @@ Translation Draft::finished() const {
 
 Translation translate(const Question& given, Language from) {
   if (from == Language::Touchstone) return {from, {given}, {}, {}, {}, {}, {}};
+  if (from == Language::Python && guess_language(given.text) == Language::Strides)
+    from = Language::Strides;  // as NumPy prints it
   Question scope;
   for (const auto& [name, range] : given.variables)
     scope.variables.emplace_back(identifier_of(name), range);

@@ -155,8 +155,8 @@ void check_two(const Case& a, const Case& b, Count& count) {
   }
   const auto c = compare_images(*a.map, *b.map);
   ASSERT_TRUE(c);
-  EXPECT_EQ(c->both, std::ssize(both));
-  EXPECT_EQ(c->only_a, std::ssize(left) - std::ssize(both));
+  EXPECT_EQ(c->both.count, std::ssize(both));
+  EXPECT_EQ(c->only_a.count, std::ssize(left) - std::ssize(both));
 }
 
 void check_composition(const Case& inner, const Case& outer) {

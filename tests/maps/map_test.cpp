@@ -3,7 +3,9 @@
 #include <set>
 
 #include "touchstone/maps/check.h"
+#include "touchstone/maps/draw.h"
 #include "touchstone/maps/points.h"
+#include "touchstone/symbolic/derive/derive.h"
 
 namespace touchstone::maps {
 namespace {
@@ -356,6 +358,86 @@ TEST(CheckIndex, TheRemedyOfBankConflictsIsOne) {
   EXPECT_NE(late.find("in a sample of points"), late.npos) << late;
   const std::string below = asked("t*32 - 1000", R"({"t":[0,31]})");
   EXPECT_NE(below.find("negative indices stay where they are"), below.npos) << below;
+}
+
+// Each step of a derivation is replayed by a checker that knows nothing of maps; here its ends are
+// held against the values.
+TEST(Why, EqualMapsAreDerivedStepByStep) {
+  const auto why = [](const std::vector<Map>& maps) {
+    const Answer a = ask("equal", maps, {{}, {}, {}, "", "", true});
+    EXPECT_EQ(a.verdict, Verdict::Yes);
+    for (const Why::Part& p : a.why->parts) {
+      EXPECT_FALSE(p.flaw) << p.title;
+      EXPECT_EQ(unexplained(p.derivation.main), 0U) << p.title;
+    }
+    return *a.why;
+  };
+  const auto read = [](const char* text, std::vector<std::pair<std::string, symbolic::Interval>> v,
+                       symbolic::Language l = symbolic::Language::Touchstone) {
+    return Map::read({std::move(v), {}, text}, l);
+  };
+  const Why digits =
+      why({read("x//4*4 + x%4", {{"x", range(0, 63)}}), read("x", {{"x", range(0, 63)}})});
+  ASSERT_EQ(digits.parts.size(), 2U);
+  EXPECT_EQ(digits.parts[0].derivation.main.steps.at(0).rule, "digit.merge");
+  // Over the flat index: i of the second is i0 + i1*4.
+  const Why flat = why({cute("(4,8):(8,1)"), read("i%4*8 + i//4", {{"i", range(0, 31)}})});
+  EXPECT_EQ(flat.notes.at(0), "i of the second map is i0 + i1*4");
+  const Why nested = why({cute("(4,8):(8,1)"), cute("(4,(2,4)):(8,(1,2))")});
+  ASSERT_EQ(nested.parts.size(), 2U);
+  for (const Why::Part& p : nested.parts)
+    EXPECT_EQ(symbolic::render(p.derivation.exprs, p.derivation.main.result), "i0*8 + i1");
+  // Compared at all points only.
+  const Why tried = why({read("x*x*x%6", {{"x", range(0, 9)}}), read("x%6", {{"x", range(0, 9)}})});
+  EXPECT_TRUE(!tried.parts.empty() || tried.notes.back().find("all points") != std::string::npos);
+  EXPECT_FALSE(ask("equal", {cute("4:1"), cute("4:2")}, {{}, {}, {}, "", "", true}).why);
+}
+
+TEST(Map, AccessesOfSymbolicPitchAreApart) {
+  const auto of = [](const std::string& text) {
+    return expression(text, {{"i", range(0, 7)}, {"n", range(2, 100)}}, {}, {"n"});
+  };
+  EXPECT_EQ(apart(of("i*n"), of("i*n + 1")).verdict, Verdict::Yes);  // other remainders of n
+  EXPECT_EQ(apart(of("i"), of("i + n + 6")).verdict, Verdict::Yes);
+  EXPECT_EQ(apart(of("i*n"), of("i*n + 2")).verdict, Verdict::No);  // n = 2
+  EXPECT_EQ(apart(of("i"), of("i + n")).verdict, Verdict::No);
+}
+
+// Cells of a drawing, in order: their classes and texts.
+std::vector<std::pair<std::string, std::string>> cells_of(const std::string& html) {
+  std::vector<std::pair<std::string, std::string>> r;
+  for (std::size_t at = 0; (at = html.find("<td class=\"", at)) != html.npos; ++at) {
+    const std::size_t name = at + 11, end = html.find('>', at) + 1;
+    r.emplace_back(html.substr(name, html.find('"', name) - name),
+                   html.substr(end, html.find('<', end) - end));
+  }
+  return r;
+}
+
+TEST(Draw, CellsHaveResultsAndFramesWhereTheyDiffer) {
+  const auto cells =
+      cells_of(html_of({cute("(2,4):(4,1)"), cute("(2,(2,2)):(4,(1,3))")}, {"a<", "b"}, {}));
+  ASSERT_EQ(cells.size(), 16U);
+  for (std::size_t k = 0; k < 8; ++k) {
+    const std::size_t i = k / 4, j = k % 4, first = i * 4 + j, second = i * 4 + j % 2 + j / 2 * 3;
+    EXPECT_EQ(cells[k], std::pair(std::string("at"), std::to_string(first)));
+    EXPECT_EQ(cells[8 + k],
+              std::pair(std::string(first == second ? "at" : "at other"), std::to_string(second)));
+  }
+  const std::string lanes = html_of({cute("(4,2):(1,0)")}, {"x"}, {"lane"});
+  const auto shared = cells_of(lanes);
+  ASSERT_EQ(shared.size(), 4U);
+  EXPECT_EQ(shared[3], std::pair(std::string("at many"), std::string("3 3")));
+  // Points outside a domain are empty cells, framed where only one map has them.
+  const Map part = cute("8:1").restricted("i < 6");
+  const auto holes = cells_of(html_of({cute("8:1"), part}, {"a", "b"}, {}));
+  EXPECT_EQ(holes[15].first, "none other");
+  EXPECT_NE(html_of({cute("(2,2):(1,2)")}, {"<b>"}, {}).find("&lt;b&gt;"), std::string::npos);
+  EXPECT_THROW(html_of({cute("8192:1")}, {"x"}, {}), ShapeError);
+  EXPECT_THROW(html_of({cute("8:1")}, {"x"}, {"colour"}), ParseError);
+  EXPECT_THROW(html_of({cute("8:1")}, {"x"}, {"bank", 0}), ParseError);
+  EXPECT_THROW(html_of({cute("2:1000000000"), cute("2:9000000000000000000")}, {"x", "y"}, {"lane"}),
+               ShapeError);
 }
 
 }  // namespace

@@ -77,6 +77,7 @@ class Page(Browser):
 
 EXAMPLES = (("expression", "#e-examples", ("digits of a number", "two variables, modulo")),
             ("view", "#v-examples", ("a cut row is no row", "padding")),
+            ("map", "#m-examples", ("a swizzle, by bank", "lanes of a tile", "equal, step by step", "two layouts that differ")),
             ("kernel", "#k-examples", ("softmax", "a product of matrices")))
 
 
@@ -152,7 +153,7 @@ def check_shifts(page, path):
     """No layout shifts while a page opens."""
     for width, height in ((1400, 900), (390, 844)):
         page.look(width, height)
-        for tab in ("expression", "view", "kernel"):
+        for tab in ("expression", "view", "map", "kernel"):
             fresh(page, path, tab)
             page.wait("document.documentElement.dataset.ready", "ready")
             time.sleep(0.7)
@@ -297,6 +298,28 @@ def check_view(page):
     same("address 0" in text(page, "#v-readout"), True, "what a tapped cell reads")
 
 
+def check_map(page):
+    page.click("#tab-map")
+    page.wait("document.querySelectorAll('#m-drawing td.at').length === 32", "a cell for each point")
+    same(page.value("document.querySelectorAll('#m-drawing .map-scale span').length"), 32, "a scale")
+    same("(4,8):(8,1)" in text(page, "#m-lines"), True, "the notations that it has")
+    page.example("#m-examples", "two layouts that differ")
+    page.wait("document.querySelector('#m-verdict').textContent === 'no'", "they differ")
+    same(page.value("""(() => { const [a, b] = [...document.querySelectorAll('#m-drawing table')].map(t => [...t.querySelectorAll('td')]);
+        return a.length === 128 && a.every((c, i) => b[i].matches('.other') === (c.textContent !== b[i].textContent)); })()"""), True,
+         "cells that differ have a frame")
+    page.example("#m-examples", "equal, step by step")
+    page.wait("document.querySelector('#m-verdict').textContent === 'yes' && document.querySelectorAll('#m-steps .step').length > 0", "steps")
+    page.example("#m-examples", "a swizzle, by bank")
+    page.wait("document.querySelectorAll('#m-drawing td.at').length === 512", "a swizzle")
+    same(page.value("""[...document.querySelectorAll('#m-drawing td.at')].every(c => c.style.backgroundColor ===
+        document.querySelectorAll('#m-drawing .map-scale span')[Number(c.textContent) % 32].style.backgroundColor)"""), True, "its banks' colours")
+    page.fill("#m-first", "(4,8):(8")
+    page.wait("document.querySelector('#m-error .error')", "a message")
+    page.fill("#m-vars", "i=0")
+    page.wait("document.querySelector('#m-error').textContent.includes('i=0..7')", "what to write")
+
+
 def check_kernel(page):
     page.click("#tab-kernel")
     page.wait("document.querySelectorAll('#k-output td').length === 36", "elements of softmax")
@@ -398,6 +421,7 @@ def main():
             check_expression(page)
             check_frames(page)
             check_view(page)
+            check_map(page)
             check_kernel(page)
             check_contrast(page)
             check_hostile(page, native)

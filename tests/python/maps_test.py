@@ -2,10 +2,12 @@
 import itertools
 import json
 import os
+import re
 import subprocess
 
 import pytest
 
+import touchstone
 from touchstone import maps
 from touchstone.view import ShapeTracker
 
@@ -64,8 +66,45 @@ def test_pages_show_each_value(by, tmp_path):
     page = tmp_path / "map.html"
     subprocess.run([COMMAND, "map", "equal", "(4,8):(8,1)", "(4,8):(1,4)", "--html", page, "--by", by, "--json"], env=ALONE, capture_output=True)
     text = page.read_text()
-    assert text.count("<td style") + text.count("<td class=other") == 64
-    assert text.count("class=other") == (0 if by == "lane" else 30)
+    assert text.count('<td class="at') == 64
+    cells = re.findall(r'<td class="(at[a-z ]*)"[^>]*>([0-9 ]+)</td>', text)
+    first, second = cells[:32], cells[32:]
+    assert [c == "at other" for c, _ in second] == [a != b for (_, a), (_, b) in zip(first, second)]
+    assert sum("other" in c for c, _ in cells) == (24 if by == "lane" else 30)  # lane a//8 beside a%4
+    assert text.count("map-scale>") == 1
+
+
+def test_equality_compares_meaning_and_says_why():
+    a = maps.Map("(4,8):(8,1)")
+    assert a == maps.Map("(4,(2,4)):(8,(1,2))") and a != maps.Map("(4,8):(8,2)") and a != maps.Map("3:1") and a != 3
+    with pytest.raises(TypeError):
+        hash(a)
+    lines = maps.equal(a, maps.Map("i%4*8 + i//4", variables={"i": (0, 31)}), steps=True).steps
+    assert lines[0] == "i of the second map is i0 + i1*4"
+    assert maps.equal(a, maps.Map("32:1"), steps=True).steps == []
+
+
+@pytest.mark.parametrize("layout", ["(4,8):(8,1)", "((4,2),8):((1,32),4)", "(2,3,5):(15,1,3)", "6:1", "(1,4):(0,1)"])
+def test_patterns_come_back_as_the_same_map(layout):
+    a = maps.Map(layout)
+    back = maps.Map(a.to("einops"), "einops")
+    points = list(itertools.product(*(range(n) for n in {"((4,2),8):((1,32),4)": (8, 8), "(4,8):(8,1)": (4, 8), "(2,3,5):(15,1,3)": (2, 3, 5),
+                                                        "6:1": (6,), "(1,4):(0,1)": (1, 4)}[layout])))
+    assert [a(list(p)) for p in points] == [back(list(p)) for p in points]
+
+
+def test_an_inverse_as_a_layout_is_the_flat_index():
+    back = maps.ask("inverse", [maps.Map("(4,8):(8,1)")], to="cute").map
+    assert back.to("cute") == "(8,4):(4,1)" and [back([y])[0] for y in range(32)] == [y // 8 + y % 8 * 4 for y in range(32)]
+    with pytest.raises(touchstone.Error):
+        maps.Map("(4,8):(8,2)").to("einops")
+
+
+@pytest.mark.parametrize("text", ["[n] -> { [i, j] -> [n*i + j] : 0 <= i < 8 and 0 <= j < n }", "{ S[i, j] -> A[i*8 + j] : 0 <= i < 4 and 0 <= j < 8 }",
+                                  "ceildiv(x, 4) + floordiv(y, 2)", "ceiling(x/4) + floor(y/2)", "cdiv(x, 4)", "(x < 4).where(x, y)"])
+def test_languages_are_recognised(text):
+    variables = {n: (0, 7) for n in "xy" if n in text}
+    assert maps.Map(text, variables=variables).inputs
 
 
 @pytest.mark.skipif(not COMMAND, reason="needs the command")

@@ -21,13 +21,13 @@ const expression = {
     { group: "Prove", name: "a true rule, condition needed", in: "(6*x + y)//6", vars: "x=0..9 y=0..5", claim: "(6*x + y)//6 -> x ; 0 <= y and y < 6" },
   ],
 
-  // As kLanguages of the toolkit names them; the last two are only read.
-  languages: ["c", "python", "sympy", "jax", "tvm", "halide", "mlir", "isl", "cute", "triton"],
+  // As kLanguages of the toolkit names them; the last four are only read.
+  languages: ["c", "python", "sympy", "jax", "tvm", "halide", "mlir", "isl", "cute", "triton", "strides", "einops"],
 
   init() {
     fillExamples($("e-examples"), this.examples, e => this.set(e));
     $("e-from").append(...this.languages.map(l => make("option", { value: l }, l)));
-    $("e-to").append(...this.languages.slice(0, -2).map(l => make("option", { value: l }, l)));
+    $("e-to").append(...this.languages.slice(0, -4).map(l => make("option", { value: l }, l)));
     $("e-from").addEventListener("change", () => this.translate());
     $("e-to").addEventListener("change", () => this.write());
     const typed = calmly(() => this.ask());

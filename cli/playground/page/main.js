@@ -1,6 +1,6 @@
 // Tabs, and the start.
 
-const tabs = { expression, view: views, kernel: kernels };
+const tabs = { expression, view: views, map: maps, kernel: kernels };
 
 function openTab(name, query, focus = false) {
   state.tab = name;

@@ -4,7 +4,7 @@ const state = {
   tab: "expression",
   read() {
     const [tab, rest = ""] = location.hash.slice(1).split("?", 2);
-    this.tab = ["expression", "view", "kernel"].includes(tab) ? tab : "expression";
+    this.tab = ["expression", "view", "map", "kernel"].includes(tab) ? tab : "expression";
     return new URLSearchParams(rest);
   },
   // Not on every key: browsers limit the rate of address changes and the length.
