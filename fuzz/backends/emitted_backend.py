@@ -5,6 +5,7 @@ touchstone emit suite --as torch && python3 emitted_backend.py torch-inductor --
 """
 import argparse
 import base64
+import contextlib
 import json
 import pathlib
 import sys
@@ -20,9 +21,13 @@ GPU = {**PROFILE, "base": "cuda"}
 PYTORCH = {**PROFILE, "ulp": {"sqrt": 1}, "float8_overflow": "infinity"}
 # XLA computes exp2 by exp, and on a CPU flushes subnormal numbers.
 JAX = {**PROFILE, "flush": "both", "ulp": {"exp2": [2, 1]}, "float8_overflow": "infinity"}
-JAX_ON_GPU = {**JAX, "base": "cuda", "ulp": {"exp2": [2, 1], "sqrt": 2.5, "recip": 2.5, "div": 2.5}}
+# Fused kernels keep narrower floats in float32.
+FUSED = {"excess": {"to": "float32", "rounds": "stores"}}
+JAX_ON_GPU = {**JAX, **FUSED, "base": "cuda", "float8_overflow": "either",
+              "ulp": {"exp2": [2, 1], "sqrt": 2.5, "recip": 2.5, "div": 2.5}}
+ONNX_ON_CPU = {**PROFILE, **FUSED, "ulp": {"sin": 2}}
 # Triton's exp2 and division are PTX's ex2.approx.ftz and div.full.
-INDUCTOR = {**GPU, "float8_overflow": "saturates", "flush": "both", "ulp": {"exp2": 2.5, "recip": 2.5, "div": 2.5}}
+INDUCTOR = {**GPU, **FUSED, "float8_overflow": "saturates", "flush": "both", "ulp": {"exp2": 2.5, "recip": 2.5, "div": 2.5}}
 
 
 class Onnx:
@@ -37,7 +42,7 @@ class Onnx:
             self.run_model = lambda model, given: touchstone.onnx.run(model, given)["out"]
         else:
             import onnxruntime
-            self.version, self.profile, self.kept = onnxruntime.__version__, GPU if device == "cuda" else PROFILE, {}
+            self.version, self.profile, self.kept = onnxruntime.__version__, GPU if device == "cuda" else ONNX_ON_CPU, {}
             self.runtime, self.providers = onnxruntime, [
                 ("CUDAExecutionProvider", {"use_tf32": 0}) if device == "cuda" else "CPUExecutionProvider"]
             self.run_model = self.session
@@ -86,6 +91,10 @@ class Python:
         on_cpu, on_gpu = {"torch": (PYTORCH, {**GPU, "float8_overflow": "infinity"}), "compile": (PYTORCH, INDUCTOR),
                           "jax": (JAX, JAX_ON_GPU), "cupy": (PROFILE, GPU)}[kind]
         self.profile = on_cpu if device == "cpu" else on_gpu
+        # Kernels without inputs do not say where they run.
+        self.where = contextlib.nullcontext()
+        if self.language == "torch" and hasattr(self.library.torch, "compile"):
+            self.where = self.library.torch.device(device)
         if engine == "numpy":
             self.profile = {**PROFILE, "ulp": {"log2": 2, "sin": 3}}
 
@@ -96,9 +105,10 @@ class Python:
                       for i, (data, name) in enumerate(zip(inputs, dtypes))]
             space = {}
             try:
-                exec(program, space)
-                function = library.made(space["kernel"])
-                return library.bytes(function(*arrays), kernel["nodes"][-1]["dtype"])
+                with self.where:
+                    exec(program, space)
+                    function = library.made(space["kernel"])
+                    return library.bytes(function(*arrays), kernel["nodes"][-1]["dtype"])
             except AttributeError as why:  # a type or function that this version lacks
                 raise Unsupported(str(why)) from None
 
