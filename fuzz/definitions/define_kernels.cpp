@@ -561,11 +561,12 @@ namespace {
 // Of classes: targets outside have no loss.
 template <bool kLogits>
 Array class_loss(const GivenArrays& g) {
-  Array target = cast_to(DType::Int64, g["target"]);
+  const bool shares = kLogits && is_float(g["target"].dtype);
+  Array target = shares ? g["target"] : cast_to(DType::Int64, g["target"]);
   const std::int64_t ignored = g.call.whole("ignore_index", -100);
-  want(g["x"].rank() >= 2, "classes");
+  want(g["x"].rank() >= 2 && !(shares && ignored >= 0), "classes");
   for (Near& cell : target.cells)
-    if (cell.v < 0 || cell.v >= static_cast<Real>(g["x"].shape[1]))
+    if (!shares && (cell.v < 0 || cell.v >= static_cast<Real>(g["x"].shape[1])))
       cell = static_cast<Real>(ignored);
   Arrays x = {g["x"], target};
   if (const Array* w = g.find("weight")) x.push_back(*w);
@@ -888,6 +889,7 @@ constexpr KernelLoops kKernelLoops[] = {
     {"dropout", 'f', "*;*:m", "", dropout},
 
     {"cross_entropy", 'F', "n,K,.;n,.:K;K:+", "", class_loss<true>},
+    {"cross_entropy", 'F', "n,K,.;n,K,.:p;K:+", "", class_loss<true>},
     {"nll_loss", 'F', "n,K,.;n,.:K;K:+", "", class_loss<false>},
     {"mse_loss l1_loss", 'F', "*;*", "{name} reduction={reduction}"},
     {"smooth_l1_loss", 'F', "*;*", "huber_loss delta={beta} reduction={reduction}; operator/ number={beta}"},

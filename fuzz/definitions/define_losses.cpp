@@ -75,14 +75,15 @@ Arrays bce_logits_call(const Call& call, const Arrays& x) {
 }
 
 // log_p, or logits: (n, classes), and more axes if `nd`; labels: (n, ...), with a NaN loss outside
-// the classes; weights of the classes.
+// the classes, or the probabilities of all; weights of the classes.
 Arrays nll_call(const Call& call, const Arrays& x) {
-  want(x.size() >= 2 && x[0].rank() >= 2 && is_float(x[0].dtype) && is_integer(x[1].dtype),
-       "labels");
+  want(x.size() >= 2 && x[0].rank() >= 2 && is_float(x[0].dtype), "labels");
   want(call.has("nd") ? x.size() < 4 : x.size() == 2 && x[0].rank() == 2, "an axis or a weight");
   Sizes places = x[0].shape;
   places.erase(places.begin() + 1);
-  want(x[1].shape == places, "labels");
+  const bool shares = is_float(x[1].dtype) && call.has("nd") && call.name == "cross_entropy";
+  want(shares ? x[1].shape == x[0].shape : is_integer(x[1].dtype) && x[1].shape == places,
+       "labels");
   const std::int64_t classes = x[0].shape[1];
   want(classes > 0, "classes");
   const bool logits = call.name == "cross_entropy";
@@ -91,7 +92,21 @@ Arrays nll_call(const Call& call, const Arrays& x) {
   want(share.v >= 0 && share.v <= 1, "a share");
   Array losses{x[0].dtype, places, {}};
   Near counted = 0;
+  const auto weighted = [&](const Sizes& at, std::int64_t c) {
+    Sizes from = at;
+    from.insert(from.begin() + 1, c);
+    const Near p = x.size() > 2 ? log_p[from] * x[2][{c}] : log_p[from];
+    const Near part = (Near(1) - share), rest = share / Near(static_cast<Real>(classes));
+    return !shares ? p : p * (share.v > 0 ? x[1][from] * part + rest : x[1][from]);
+  };
   each(places, [&](const Sizes& at) {
+    if (shares) {
+      Sum all;
+      for (std::int64_t c = 0; c < classes; ++c) all.add(weighted(at, c));
+      counted.v += 1;
+      losses.cells.push_back(-all.value());
+      return;
+    }
     const std::int64_t label = x[1].whole(at);
     if (call.has("ignore") && label == call.whole("ignore", 0)) {
       losses.cells.emplace_back(0);
@@ -102,16 +117,11 @@ Arrays nll_call(const Call& call, const Arrays& x) {
       losses.cells.emplace_back(std::numeric_limits<Real>::quiet_NaN());
       return;
     }
-    const auto weighted = [&](std::int64_t c) {
-      Sizes from = at;
-      from.insert(from.begin() + 1, c);
-      return x.size() > 2 ? log_p[from] * x[2][{c}] : log_p[from];
-    };
     counted = x.size() > 2 ? counted + x[2][{label}] : Near(counted.v + 1);
-    Near loss = -weighted(label);
+    Near loss = -weighted(at, label);
     if (share.v > 0) {
       Sum all;
-      for (std::int64_t c = 0; c < classes; ++c) all.add(weighted(c));
+      for (std::int64_t c = 0; c < classes; ++c) all.add(weighted(at, c));
       loss = loss * (Near(1) - share) - all.value() / Near(static_cast<Real>(classes)) * share;
     }
     losses.cells.push_back(loss);

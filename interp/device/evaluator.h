@@ -130,7 +130,10 @@ class Evaluator {
       const std::int64_t ratio = region.nodes[static_cast<std::size_t>(i)].run / run;
       if constexpr (kSpreads)
         if (ratio > 1) {
-          if (state.spread_run != run || state.spread_first != at || state.spread.count() != n)
+          // Of a single value, those of other elements are alike.
+          const bool same = state.spread_first == at ||
+                            region.nodes[static_cast<std::size_t>(i)].run >= region.size;
+          if (state.spread_run != run || !same || state.spread.count() != n)
             domain_.spread(state.block, ratio, at - state.first * ratio, n, state.spread);
           state.spread_run = run;
           state.spread_first = at;

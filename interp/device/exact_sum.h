@@ -71,6 +71,7 @@ class ExactSum {
   void add(T x);
   /// Adds all `terms`, several times faster than one by one.
   void add(std::span<const T> terms);
+  bool empty() const { return empty_; }
   /// As if every term of `other` had been added here.
   void merge(const ExactSum& other);
 

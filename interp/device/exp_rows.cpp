@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 
+#include "touchstone/interp/device/long_vectors.h"
 #include "touchstone/interp/device/series.h"
 
 // exp(x), or 2^x, is 2^(k/128) exp(r) with |r| < 2^-8.4: as a sum of two doubles with an error
@@ -100,33 +101,15 @@ inline void loops(const Powers& table, const double* x, std::int64_t n, double* 
   }
 }
 
-#if defined(__x86_64__)
-// The same, by longer vectors.
-template <class Base>
-[[gnu::flatten, gnu::target("avx2")]] void loops_long(const Powers& table, const double* x,
-                                                      std::int64_t n, double* out,
-                                                      std::int64_t* ok) {
-  loops<Base>(table, x, n, out, ok);
-}
-#endif
-
-template <class Base>
-void exact_rows(const double* x, std::int64_t n, double* out, std::int64_t* ok) {
-  const Powers& table = powers();
-#if defined(__x86_64__)
-  static const bool is_long = __builtin_cpu_supports("avx2") != 0;
-  if (is_long) return loops_long<Base>(table, x, n, out, ok);
-#endif
-  loops<Base>(table, x, n, out, ok);
-}
-
 }  // namespace
 
 void exp_row(const double* x, std::int64_t n, double* out, std::int64_t* ok) {
-  exact_rows<ByE>(x, n, out, ok);
+  const Powers& table = powers();
+  in_longest_vectors([&] { loops<ByE>(table, x, n, out, ok); });
 }
 void exp2_row(const double* x, std::int64_t n, double* out, std::int64_t* ok) {
-  exact_rows<ByTwo>(x, n, out, ok);
+  const Powers& table = powers();
+  in_longest_vectors([&] { loops<ByTwo>(table, x, n, out, ok); });
 }
 
 }  // namespace touchstone::interp

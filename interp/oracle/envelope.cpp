@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -315,18 +316,35 @@ std::optional<Sampled> legal_results_in_runs(
   const std::int64_t run = sample ? (parts + kSampleRuns - 1) / kSampleRuns : run_length(program);
   const std::int64_t runs = (parts + run - 1) / run;
   prepare(static_cast<std::size_t>(runs));
+  // Runs in turn share what an evaluator keeps, and its memory.
+  struct Worker {
+    Worker(const KernelProgram& of, const Envelope& with) : domain(with), evaluator(of, domain) {}
+    Envelope domain;
+    Evaluator<Envelope> evaluator;
+  };
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Worker>> idle;
   const auto evaluate = [&](std::int64_t i) {
-    Envelope domain(buffers, profile, Form::Both);
-    Evaluator<Envelope> evaluator(program, domain);
+    std::unique_ptr<Worker> worker;
+    {
+      const std::scoped_lock lock(mutex);
+      if (!idle.empty()) {
+        worker = std::move(idle.back());
+        idle.pop_back();
+      }
+    }
+    if (!worker) worker = std::make_unique<Worker>(program, Envelope(buffers, profile, Form::Both));
     const std::int64_t first = i * run, last = std::min((i + 1) * run, parts);
     const auto take = [&](std::int64_t at, const LegalBlock& block) {
       sink(static_cast<std::size_t>(i), at, block);
     };
-    if (!sample) return evaluator.run(first, last, take);
-    for (std::int64_t k = first; k < last; ++k) {
+    if (!sample) worker->evaluator.run(first, last, take);
+    for (std::int64_t k = first; sample && k < last; ++k) {
       const ElementRun& part = sample->runs[static_cast<std::size_t>(k)];
-      evaluator.run(part.first, part.last, take);
+      worker->evaluator.run(part.first, part.last, take);
     }
+    const std::scoped_lock lock(mutex);
+    idle.push_back(std::move(worker));
   };
   if (runs > 1 && threads.count() > 1)
     threads.each(runs, evaluate);

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "touchstone/interp/device/exp_rows.h"
+#include "touchstone/interp/device/long_vectors.h"
 #include "touchstone/interp/oracle/excess.h"
 #include "touchstone/interp/oracle/legal_function.h"
 #include "touchstone/interp/oracle/legal_rows.h"
@@ -35,6 +36,11 @@ T number_of(Key<T> key) {
 template <class T>
 Key<T> is_finite(T x) {
   return -static_cast<Key<T>>(std::abs(x) < std::numeric_limits<T>::infinity());
+}
+
+template <class T, class N>
+void fill(T* to, N n, T value) {
+  for (std::int64_t i = 0; i < n; ++i) to[i] = value;
 }
 
 template <class T>
@@ -94,7 +100,7 @@ template <class T, class N>
 void read_addend(const LegalBlock& block, std::int64_t first, N n, Ends<T>& row, Key<T>* ok) {
   read(block, first, n, row, ok);
   if (!block.unrounded()) return;
-  Key<T> by[kRow] = {};
+  Key<T> by[kRow];
   const std::uint8_t* inexact = block.inexact.data() + first;
   for (std::int64_t i = 0; i < n; ++i) by[i] = inexact[i];
   widen(row, by, n);
@@ -167,7 +173,7 @@ inline bool is_product(double x, double y, double p) {
 // A product that an addition takes may be unrounded, unless it is exact.
 template <class T, class N>
 void leave_unrounded(const Ends<T>& a, const Ends<T>& b, N n, Ends<T>& out, Key<T>* ok) {
-  Key<T> by[kRow] = {};
+  Key<T> by[kRow];
   check_finite(out, n, ok);
   for (std::int64_t i = 0; i < n; ++i) {
     const T x = a.lo[i], y = b.lo[i];
@@ -184,7 +190,7 @@ void divide(const RowRules& rules, const Ends<T>& a, const Ends<T>& b, N n, Ends
             Key<T>* ok) {
   for (std::int64_t i = 0; i < n; ++i) ok[i] &= -static_cast<Key<T>>((b.lo[i] > 0) | (b.hi[i] < 0));
   corners(a, b, n, out, [](T x, T y) { return x / y; });
-  Key<T> by[kRow] = {};
+  Key<T> by[kRow];
   for (std::int64_t i = 0; i < n; ++i)
     by[i] = is_zero(a, i) != 0 ? 0 : rules.ulp + (rules.unrounded ? 1 - is_one(b, i) : 0);
   widen(out, by, n);
@@ -202,7 +208,7 @@ bool is_power(const ProgramNode& node) {
 template <class T, class N>
 void powers(bool two, const Ends<T>& a, bool points, N n, Ends<T>& out, Key<T>* ok) {
   std::int64_t sure[kRow];
-  std::fill_n(sure, kRow, std::int64_t{-1});
+  fill(sure, n, std::int64_t{-1});
   const auto power = two ? exp2_row : exp_row;
   const auto at = [&](const T* x, T* y) {
     if constexpr (std::is_same_v<T, double>) {
@@ -220,7 +226,7 @@ void powers(bool two, const Ends<T>& a, bool points, N n, Ends<T>& out, Key<T>* 
   };
   at(a.lo, out.lo);
   if (points)
-    std::copy_n(out.lo, std::int64_t{n}, out.hi);
+    for (std::int64_t i = 0; i < n; ++i) out.hi[i] = out.lo[i];
   else
     at(a.hi, out.hi);
   for (std::int64_t i = 0; i < n; ++i) ok[i] &= static_cast<Key<T>>(sure[i]);
@@ -470,7 +476,7 @@ void narrow_by_radius(const RowRules& rules, std::span<const LegalBlock* const> 
                       std::int64_t first, N n, Ends<T>& out, Ball* balls, Key<T>* done) {
   BallRow a, b, x;
   std::int64_t ok[kRow];
-  std::fill_n(ok, kRow, std::int64_t{-1});
+  fill(ok, n, std::int64_t{-1});
   read_balls<T>(rules, 0, *operands[0], first, n, a, ok);
   read_balls<T>(rules, 1, *operands[1], first, n, b, ok);
   if (rules.node.op == Op::Sub)
@@ -509,8 +515,7 @@ void narrow_by_radius(const RowRules& rules, std::span<const LegalBlock* const> 
     out.hi[i] = meet ? most : out.hi[i];
   }
   for (std::int64_t i = 0; i < n; ++i) done[i] &= static_cast<Key<T>>(ok[i]);
-  if (rules.keeps)
-    for (std::int64_t i = 0; i < n; ++i) balls[i] = {x.value[i], x.radius[i]};
+  for (std::int64_t i = 0; balls != nullptr && i < n; ++i) balls[i] = {x.value[i], x.radius[i]};
 }
 
 template <class T, class N>
@@ -523,7 +528,7 @@ void row(const RowRules& rules, std::span<const LegalBlock* const> operands, std
   };
   Ends<T> a, b, c;
   Key<T> ok[kRow];
-  std::fill_n(ok, kRow, Key<T>{-1});
+  fill(ok, n, Key<T>{-1});
   if (node.op == Op::Cast) {
     if constexpr (std::is_same_v<T, double>)
       read<T, N, float>(*operands[0], first, n, c, ok);
@@ -561,8 +566,8 @@ void row(const RowRules& rules, std::span<const LegalBlock* const> operands, std
       }
       if (node.op == Op::Recip) {
         b = a;
-        std::fill_n(a.lo, std::int64_t{n}, T{1});
-        std::fill_n(a.hi, std::int64_t{n}, T{1});
+        fill(a.lo, n, T{1});
+        fill(a.hi, n, T{1});
         divide(rules, a, b, n, c, ok);
         break;
       }
@@ -589,7 +594,8 @@ void row(const RowRules& rules, std::span<const LegalBlock* const> operands, std
     }
   if constexpr (std::is_same_v<T, double>)
     if (rules.rounds) {
-      std::int32_t by[kRow] = {};
+      std::int32_t by[kRow];
+      fill(by, n, 0);
       if (node.op == Op::Exp2) {
         BallRow x;
         read_balls<T>(rules, 0, *operands[0], first, n, x, ok);
@@ -606,13 +612,14 @@ void row(const RowRules& rules, std::span<const LegalBlock* const> operands, std
     }
   if (rules.by_radius) {
     check_finite(c, n, ok);
-    narrow_by_radius(rules, operands, first, n, c, rules.keeps ? out.balls.data() + first : nullptr,
-                     ok);
+    narrow_by_radius(rules, operands, first, n, c,
+                     out.balls.empty() ? nullptr : out.balls.data() + first, ok);
   }
   // The general rules overwrite elements that are not ok.
-  std::copy_n(c.lo, std::int64_t{n}, out.lo.begin<T>() + first);
-  std::copy_n(c.hi, std::int64_t{n}, out.hi.begin<T>() + first);
-  std::fill_n(out.flags.data() + first, std::int64_t{n}, LegalBlock::kNumber);
+  T *const low = out.lo.begin<T>() + first, *const high = out.hi.begin<T>() + first;
+  for (std::int64_t i = 0; i < n; ++i) low[i] = c.lo[i];
+  for (std::int64_t i = 0; i < n; ++i) high[i] = c.hi[i];
+  fill(out.flags.data() + first, n, std::uint8_t{LegalBlock::kNumber});
   for (std::int64_t i = 0; i < n; ++i) done[first + i] = static_cast<std::uint8_t>(ok[i] & 1);
 }
 
@@ -620,45 +627,11 @@ template <class T>
 void run(const RowRules& rules, std::span<const LegalBlock* const> operands, LegalBlock& out,
          std::uint8_t* done) {
   std::int64_t first = 0;
-  // A constant length lets the compiler vectorize.
-  for (; first + kRow <= out.count(); first += kRow)
-    row<T>(rules, operands, first, std::integral_constant<std::int64_t, kRow>(), out, done);
+  // A constant length lets the compiler vectorize; all arrays of so few elements stay in the cache.
+  constexpr std::int64_t kPart = kRow / 4;
+  for (; first + kPart <= out.count(); first += kPart)
+    row<T>(rules, operands, first, std::integral_constant<std::int64_t, kPart>(), out, done);
   if (first < out.count()) row<T>(rules, operands, first, out.count() - first, out, done);
-}
-
-#if defined(__x86_64__)
-// The same, by longer vectors. Clang has no preferred width in the attribute.
-#if defined(__clang__)
-#define TOUCHSTONE_LONGEST "avx512f,avx512dq,avx512vl,avx512bw"
-#else
-#define TOUCHSTONE_LONGEST "avx512f,avx512dq,avx512vl,avx512bw,prefer-vector-width=512"
-#endif
-template <class T>
-[[gnu::flatten, gnu::target("avx2")]] void run_long(const RowRules& rules,
-                                                    std::span<const LegalBlock* const> operands,
-                                                    LegalBlock& out, std::uint8_t* done) {
-  run<T>(rules, operands, out, done);
-}
-template <class T>
-[[gnu::flatten, gnu::target(TOUCHSTONE_LONGEST)]] void run_longest(
-    const RowRules& rules, std::span<const LegalBlock* const> operands, LegalBlock& out,
-    std::uint8_t* done) {
-  run<T>(rules, operands, out, done);
-}
-#endif
-
-template <class T>
-void run_fastest(const RowRules& rules, std::span<const LegalBlock* const> operands,
-                 LegalBlock& out, std::uint8_t* done) {
-#if defined(__x86_64__)
-  static const bool is_long = __builtin_cpu_supports("avx2") != 0;
-  static const bool is_longest = __builtin_cpu_supports("avx512dq") != 0 &&
-                                 __builtin_cpu_supports("avx512vl") != 0 &&
-                                 __builtin_cpu_supports("avx512bw") != 0;
-  if (is_longest) return run_longest<T>(rules, operands, out, done);
-  if (is_long) return run_long<T>(rules, operands, out, done);
-#endif
-  run<T>(rules, operands, out, done);
 }
 
 // False if there is no fast form.
@@ -751,11 +724,12 @@ bool apply_interval_rows(const ProgramNode& node, const Profile& profile,
       by_radius && !within && !excess_type(profile, node.dtype) &&
       (node.op == Op::Add || node.op == Op::Sub || node.op == Op::Mul || node.op == Op::Div);
   rules.keeps = rules.by_radius && rules.unrounded;
-  if (rules.keeps) out.balls.resize(done.size());
-  if (node.dtype == DType::Float32)
-    run_fastest<float>(rules, operands, out, done.data());
-  else
-    run_fastest<double>(rules, operands, out, done.data());
+  if (rules.keeps && !node.contraction.is_summed) out.balls.resize(done.size());  // sums read none
+  const bool narrow = node.dtype == DType::Float32;
+  in_longest_vectors([&] {
+    narrow ? run<float>(rules, operands, out, done.data())
+           : run<double>(rules, operands, out, done.data());
+  });
   return rules.by_radius || !by_radius || (within && !excess_type(profile, node.dtype));
 }
 

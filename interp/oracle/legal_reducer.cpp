@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include "touchstone/interp/device/exact_sum.h"
 #include "touchstone/interp/device/fxn_for_op.h"
+#include "touchstone/interp/device/long_vectors.h"
 #include "touchstone/interp/oracle/envelope.h"
 #include "touchstone/interp/oracle/unrounded_products.h"
 
@@ -72,6 +74,79 @@ double growth(const SumSizes& s, double u, bool truncates) {
   const double by_height = std::expm1(s.height * std::log1p(u));
   const double by_count = truncates ? by_height : std::max(s.count - 1, 0.0) * u;
   return std::min(by_height, by_count) * (1 + 0x1p-40);
+}
+
+// Of terms between ends: the sums of their largest magnitudes and of the parts of either sign, in
+// any order, the largest magnitude, and how many may be nonzero, positive and negative.
+struct EndSizes {
+  double magnitude = 0, largest = 0, up = 0, down = 0;
+  std::int64_t nonzero = 0, above = 0, below = 0;
+  bool finite = true, points = true;
+};
+// kSame: both ends are the same.
+template <bool kSame, class T>
+EndSizes sizes_of(const T* lows, const T* highs, std::size_t n) {
+  constexpr std::size_t kLanes = 8;
+  typedef double Doubles __attribute__((vector_size(kLanes * sizeof(double))));
+  typedef std::int64_t Longs __attribute__((vector_size(kLanes * sizeof(double))));
+  EndSizes all;
+  in_longest_vectors([&all, lows, highs, n] {
+    Doubles magnitude{}, largest{}, up{}, down{}, none{}, apart{};
+    Longs above{}, below{}, nonzero{};
+    const Doubles zero{};
+    const auto read = [](const T* from, Doubles& to) {
+      if constexpr (std::is_same_v<T, double>)
+        std::memcpy(&to, from, sizeof to);
+      else
+        for (std::size_t k = 0; k < kLanes; ++k)
+          to[k] = static_cast<double>(scalar::detail::computing(from[k]));
+    };
+    const auto look = [&](const T* from, const T* to) {
+      Doubles low, high;
+      read(from, low);
+      const Doubles minus = -low, a = low < zero ? minus : low;
+      Doubles most = a;
+      if constexpr (kSame) {
+        high = low;
+      } else {
+        read(to, high);
+        const Doubles other = -high, b = high < zero ? other : high;
+        most = a > b ? a : b;
+        none += high - high;
+        apart += high - low;  // at least 0
+        nonzero -= most > zero;
+      }
+      none += low - low;  // 0 of finite numbers, else NaN
+      magnitude += most;
+      largest = most > largest ? most : largest;
+      up += high > zero ? high : zero;
+      down += low < zero ? minus : zero;
+      above -= high > zero;
+      below -= low < zero;
+    };
+    std::size_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) look(lows + i, highs + i);
+    if (i < n) {
+      T low[kLanes] = {}, high[kLanes] = {};
+      for (std::size_t k = 0; k < n - i; ++k) low[k] = lows[i + k], high[k] = highs[i + k];
+      look(low, high);
+    }
+    double open = 0, gap = 0;
+    for (std::size_t k = 0; k < kLanes; ++k) {
+      all.magnitude += magnitude[k];
+      all.largest = std::max(all.largest, largest[k]);
+      all.up += up[k];
+      all.down += down[k];
+      all.above += above[k];
+      all.below += below[k];
+      all.nonzero += kSame ? above[k] + below[k] : nonzero[k];
+      open += none[k];
+      gap += apart[k];
+    }
+    all.finite = open == 0;
+    all.points = gap == 0;
+  });
+  return all;
 }
 
 // The terms of one sign.
@@ -157,6 +232,10 @@ class LegalFloatSum : public LegalReducer {
     return std::make_unique<LegalFloatSum>(*this);
   }
   void finish(LegalBlock& out, std::int64_t at) override {
+    if (!points_ && !same_.empty()) {
+      lows_.merge(same_);
+      highs_.merge(same_);
+    }
     Legal<T> sum = with_storage(accumulator_, [&]<class A>(std::type_identity<A>) -> Legal<T> {
       if constexpr (!is_float_storage<A>)
         return Legal<T>::unknown();
@@ -188,22 +267,12 @@ class LegalFloatSum : public LegalReducer {
 
   // Adds determined terms as `add` does, but faster; false if one is not finite.
   bool add_numbers(std::span<const T> terms) {
-    bool finite = true;
-    for (const T x : terms) finite &= std::isfinite(value(x));
-    if (!finite) return false;
-    double up = 0, down = 0, most = 0;
-    std::int64_t above = 0, below = 0;
-    for (const T x : terms) {
-      const double v = value(x);
-      // Signs are hard to predict: no branch.
-      const auto bits = std::bit_cast<std::uint64_t>(v), minus = ~(bits >> 63) + 1;
-      up += std::bit_cast<double>(bits & ~minus);
-      down += std::bit_cast<double>(bits & minus & ~(std::uint64_t{1} << 63));
-      most = std::max(most, std::abs(v));
-      above += v > 0 ? 1 : 0;
-      below += v < 0 ? 1 : 0;
-    }
-    largest_ = std::max(largest_, most);
+    const EndSizes sizes = sizes_of<true>(terms.data(), terms.data(), terms.size());
+    if (sizes.finite) add_numbers(terms, sizes);
+    return sizes.finite;
+  }
+  void add_numbers(std::span<const T> terms, const EndSizes& sizes) {
+    count_sizes(sizes);
     // Once no grid has all terms, lower bits do not matter.
     constexpr std::size_t kFew = 16;
     const auto is_open = [&] {
@@ -216,12 +285,7 @@ class LegalFloatSum : public LegalReducer {
         if (!is_zero_value(x)) lowest_bit_ = std::min(lowest_bit_, lowest_bit(value(x)));
       rest = rest.subspan(few.size());
     }
-    low_.add(terms);
-    nonzero_ += above + below;
-    magnitude_ += up + down;
-    positive_ = {positive_.sum + up, positive_.terms + above};
-    negative_ = {negative_.sum + down, negative_.terms + below};
-    return true;
+    same_.add(terms);
   }
 
   // Adds terms that are finite numbers, not all known, as `add` does, but faster; false if they are
@@ -229,52 +293,32 @@ class LegalFloatSum : public LegalReducer {
   bool add_intervals(const LegalBlock& in, std::int64_t first, std::int64_t count) {
     if (in.determined || in.unrounded() || profile_->flushes_inputs || has_running_sums())
       return false;
-    const std::span<const T> lows{in.lo.begin<T>() + first, static_cast<std::size_t>(count)},
-        highs{in.hi.begin<T>() + first, static_cast<std::size_t>(count)};
-    int finite = 1;
-    bool points = true;
-    for (std::size_t i = 0; i < lows.size(); ++i) {
-      const bool number = in.flags[static_cast<std::size_t>(first) + i] == LegalBlock::kNumber;
-      finite &=
-          int{number} & int{std::isfinite(value(lows[i]))} & int{std::isfinite(value(highs[i]))};
-      points &= value(lows[i]) == value(highs[i]);
-    }
-    if (finite == 0) return false;
-    if (points) {
-      add_numbers(lows);
-      last_ = in.get<T>(first + count - 1);
-      total_ += count;
-      return true;
-    }
-    low_.add(lows);
-    spread_.add(highs);
-    std::array<T, 256> minus;
-    for (std::size_t i = 0; i < lows.size();) {
-      const auto few = lows.subspan(i, std::min(lows.size() - i, minus.size()));
-      std::ranges::transform(few, minus.begin(), scalar::neg<T>);
-      spread_.add(std::span<const T>(minus.data(), few.size()));
-      i += few.size();
-    }
-    points_ = false;  // then the lowest bit does not matter
-    for (std::size_t i = 0; i < lows.size(); ++i) {
-      const double low = value(lows[i]), high = value(highs[i]);
-      count_sizes(low, high);
+    const auto n = static_cast<std::size_t>(count);
+    const std::span<const T> lows{in.lo.begin<T>() + first, n}, highs{in.hi.begin<T>() + first, n};
+    const auto flags = std::span(in.flags).subspan(static_cast<std::size_t>(first), n);
+    int others = 0;
+    for (const std::uint8_t flag : flags) others |= flag ^ LegalBlock::kNumber;
+    const EndSizes sizes = others == 0 ? sizes_of<false>(lows.data(), highs.data(), n) : EndSizes();
+    if (others != 0 || !sizes.finite) return false;
+    if (sizes.points) {
+      add_numbers(lows, sizes);
+    } else {
+      count_sizes(sizes);
+      lows_.add(lows);
+      highs_.add(highs);
+      points_ = false;  // then the lowest bit does not matter
     }
     last_ = in.get<T>(first + count - 1);
     total_ += count;
     return true;
   }
 
-  // Counts a term between these ends.
-  void count_sizes(double low, double high) {
-    const double most = std::max(std::abs(low), std::abs(high));
-    nonzero_ += most != 0 ? 1 : 0;
-    magnitude_ += most;
-    largest_ = std::max(largest_, most);
-    positive_.sum += std::max(high, 0.0);
-    negative_.sum += std::max(-low, 0.0);
-    positive_.terms += high > 0 ? 1 : 0;
-    negative_.terms += low < 0 ? 1 : 0;
+  void count_sizes(const EndSizes& sizes) {
+    nonzero_ += sizes.nonzero;
+    magnitude_ += sizes.magnitude;
+    largest_ = std::max(largest_, sizes.largest);
+    positive_ = {positive_.sum + sizes.up, positive_.terms + sizes.above};
+    negative_ = {negative_.sum + sizes.down, negative_.terms + sizes.below};
   }
 
   void add(const Legal<T>& term, bool unrounded) {
@@ -293,15 +337,17 @@ class LegalFloatSum : public LegalReducer {
       return add(Legal<T>::point(end), false);
     }
     if (low == 0 && high == 0) return;
-    low_.add(term.lo);
     if (low == high) {
+      same_.add(term.lo);
       lowest_bit_ = std::min(lowest_bit_, lowest_bit(low));
     } else {
       points_ = false;
-      spread_.add(term.hi);
-      spread_.add(scalar::neg(term.lo));
+      lows_.add(term.lo);
+      highs_.add(term.hi);
     }
-    count_sizes(low, high);
+    const double most = std::max(std::abs(low), std::abs(high));
+    count_sizes({most, most, std::max(high, 0.0), std::max(-low, 0.0), 1, high > 0 ? 1 : 0,
+                 low < 0 ? 1 : 0});
   }
 
   void add_infinite(double low, double high) {
@@ -524,7 +570,7 @@ class LegalFloatSum : public LegalReducer {
     const bool rounds = !profile_->truncates_sums;
     const bool once = on_a_grid || (nonzero_ <= 2 && !narrowed<A>() && rounds && has_all_digits) ||
                       (profile_->order == SumOrder::Exact && has_all_digits);
-    if (one_answer && once) return point_of(low_.template result<A>());
+    if (one_answer && once) return point_of(same_.template result<A>());
     const bool replays = replayed_ && has_all_digits && rounds &&
                          !(running_.empty() && terms_.empty()) && (one_answer || !flushes);
     const auto [first, last] = replays ? replayed<A>() : std::pair(-HUGE_VAL, HUGE_VAL);
@@ -532,12 +578,12 @@ class LegalFloatSum : public LegalReducer {
     if (!std::isfinite(sum))  // of doubles: the effect of rounding is unknown
       return Legal<T>::range(scalar::neg(largest<T>()), largest<T>());
     const double bound = rounding_bound<A>(sum);
-    ExactSum<T> high = low_;
-    high.merge(spread_);
-    const double low_end = std::max(std::nextafter(low_.round_down() - bound, -HUGE_VAL),
-                                    std::isnan(first) ? -HUGE_VAL : first);
-    const double high_end = std::min(std::nextafter(high.round_up() + bound, HUGE_VAL),
-                                     std::isnan(last) ? HUGE_VAL : last);
+    const double low_end =
+        std::max(std::nextafter((points_ ? same_ : lows_).round_down() - bound, -HUGE_VAL),
+                 std::isnan(first) ? -HUGE_VAL : first);
+    const double high_end =
+        std::min(std::nextafter((points_ ? same_ : highs_).round_up() + bound, HUGE_VAL),
+                 std::isnan(last) ? HUGE_VAL : last);
     Legal<T> out = Legal<T>::range(convert<T>(legal::not_below<A>(low_end)),
                                    convert<T>(legal::not_above<A>(high_end)));
     return with_free_zero(out);
@@ -651,8 +697,8 @@ class LegalFloatSum : public LegalReducer {
   std::vector<std::pair<double, double>> running_;  // ends of running sums, filled round-robin
   std::vector<Term> terms_;                         // of a tree, to replay
   std::size_t lane_ = 0;                            // index of the next one
-  ExactSum<T> low_;                                 // sum of the lower ends
-  ExactSum<T> spread_;                              // sum of upper minus lower ends
+  ExactSum<T> same_;                                // of the terms with equal ends
+  ExactSum<T> lows_, highs_;                        // of the ends of others; when finished, of all
   std::int64_t nonzero_ = 0;
   double magnitude_ = 0;  // sum of the larger magnitudes
   double largest_ = 0;    // largest term

@@ -20,7 +20,17 @@ namespace {
 // A run of elements under every hypothesis. W: the arithmetic, wider than the kernel's types.
 template <class W>
 struct Columns {
-  std::array<std::vector<W>, kMostHypotheses> of;  // empty if equal to the first
+  // Elements are written after each resize; zeros before would touch all of their memory.
+  struct Room : std::allocator<W> {
+    template <class U>
+    struct rebind {
+      using other = Room;
+    };
+    void construct(W* at) { ::new (static_cast<void*>(at)) W; }
+    void construct(W* at, const W& x) { ::new (static_cast<void*>(at)) W(x); }
+  };
+  using Column = std::vector<W, Room>;
+  std::array<Column, kMostHypotheses> of;  // empty if equal to the first
 
   bool differs(std::size_t h) const { return !of[h].empty(); }
   const W* column(std::size_t h) const { return of[h].empty() ? of[0].data() : of[h].data(); }
@@ -274,7 +284,7 @@ class RealNumbers {
     clear(out, size);
     with_storage(node.dtype, [&]<class T>(std::type_identity<T>) {
       const T* memory = static_cast<const T*>(buffer.memory());
-      const auto read = [&](auto change, std::vector<W>& to) {
+      const auto read = [&](auto change, auto& to) {
         std::size_t i = 0;
         for (const AddressRun& run : runs)
           for (std::int64_t k = 0; k < run.count; ++k)

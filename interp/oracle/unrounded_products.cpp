@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "touchstone/interp/device/long_vectors.h"
 #include "touchstone/interp/oracle/radius.h"
 
 namespace touchstone::interp {
@@ -17,10 +18,15 @@ void mark_typed(const T* x, const T* y, LegalBlock& out, bool with_balls, Exact 
   std::uint8_t any = 0;
   out.inexact.resize(static_cast<std::size_t>(out.count()));
   std::uint8_t* const inexact = out.inexact.data();
-  for (std::int64_t i = 0, n = out.count(); i < n; ++i) {  // becomes vectors
-    inexact[i] = is_exact(i) ? 0 : 1;
-    any |= inexact[i];
-  }
+  in_longest_vectors([&any, is_exact, inexact, n = out.count()] {
+    std::uint8_t all = 0;
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::uint8_t one = is_exact(i) ? 0 : 1;
+      inexact[i] = one;
+      all |= one;
+    }
+    any = all;
+  });
   if (any == 0) out.inexact.clear();
   if (any == 0 || !with_balls) return;
   // Rounded or not: within the error of one rounding of the exact product.
@@ -71,7 +77,7 @@ void mark_inexact(const LegalBlock& a, const LegalBlock& b, LegalBlock& out, boo
       const T *x = a.lo.begin<T>(), *y = b.lo.begin<T>(), *p = out.lo.begin<T>();
       mark_typed(
           x, y, out, with_balls,
-          [&](std::int64_t i) {
+          [=](std::int64_t i) {
             if constexpr (std::is_same_v<T, float>) {  // zeros, too
               const int finite = int{std::abs(x[i]) < HUGE_VALF} & int{std::abs(y[i]) < HUGE_VALF};
               return ((1 - finite) |
@@ -92,7 +98,7 @@ void mark_doubled(const LegalBlock& a, LegalBlock& out, bool with_balls) {
       const auto number = [](T v) { return static_cast<double>(scalar::detail::computing(v)); };
       mark_typed(
           x, x, out, with_balls,
-          [&](std::int64_t i) {
+          [=](std::int64_t i) {
             return !std::isfinite(number(x[i])) ||
                    (std::isfinite(number(p[i])) && number(p[i]) == 2 * number(x[i]));
           },

@@ -139,6 +139,38 @@ std::optional<std::int64_t> computed_whole(Op op, std::int64_t a, std::int64_t b
   return std::nullopt;
 }
 
+// a < b, or a == b, of integers of which no integer type holds all: a number outside of the other's
+// type, or a signed type and uint64.
+std::optional<Array> compared_exactly(Op op, const Array& a, const Array& b) {
+  const auto both = [](const Array& x, const Array& y) { return Array::apply(Op::Mul, {x, y}); };
+  const auto either = [](const Array& x, const Array& y) { return Array::apply(Op::Add, {x, y}); };
+  const auto typed = [](const Array& x) { return !x.is_number() && is_integer(x.dtype()); };
+  // 1 beyond the largest of the type, -1 below its least, 0 within.
+  const auto side = [&](const Array& x, DType type) {
+    const std::string& text = x.node()->number;
+    if (!x.is_number() || !is_whole(text)) return 0;
+    try {
+      (void)Scalar::parse(type, text);
+      return 0;
+    } catch (const Error&) {
+      return text.front() == '-' ? -1 : 1;
+    }
+  };
+  if (typed(a) && typed(b) && is_float(promote(a.dtype(), b.dtype()))) {
+    const bool first = b.dtype() == DType::UInt64;  // a may be negative
+    const Array below = Array::apply(Op::CmpLt, {first ? a : b, Array::number("0")});
+    const Array there = Array::apply(op, {a.cast(DType::UInt64), b.cast(DType::UInt64)});
+    return op == Op::CmpLt && first ? either(below, there)
+                                    : both(Array::apply(Op::Neg, {below}), there);
+  }
+  if (!typed(a) && !typed(b)) return std::nullopt;
+  const Array& x = typed(a) ? a : b;
+  const int where = side(typed(a) ? b : a, x.dtype());
+  if (where == 0) return std::nullopt;
+  const bool holds = op == Op::CmpLt && (where > 0) == typed(a);  // as x != 0 or x == 0
+  return holds ? either(x.cast(DType::Bool), equal(x, Array::number("0"))) : less(x, x);
+}
+
 std::optional<double> computed(Op op, double a, double b) {
   if (op == Op::Neg) return -a;
   if (op == Op::Add) return a + b;
@@ -373,6 +405,8 @@ Array Array::apply(Op op, std::vector<Array> operands) {
           operands, [op](double a, double b) { return computed(op, a, b); },
           [op](std::int64_t a, std::int64_t b) { return computed_whole(op, a, b); }))
     return *made;
+  if (op == Op::CmpLt || op == Op::CmpEq)
+    if (auto made = compared_exactly(op, operands[0], operands[1])) return *made;
   const std::size_t first = op == Op::Where ? 1 : 0;
   const DType common = common_type(std::span(operands).subspan(first));
   if (first == 1) {

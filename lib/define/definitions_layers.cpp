@@ -90,7 +90,7 @@ const Definition kLayers[] = {
     {"activations", "dropout(x, kept, p=0.5)", "x / (1 - p) where kept, a bool; a float is a factor", from<dropout>, kMayDiffer},
 
     {"losses", "cross_entropy(x, target, weight?, ignore_index=-100, label_smoothing=0, reduction=none)",
-     "-log_softmax(x) at the target; x: (n, classes, ...), target: (n, ...)",
+     "-log_softmax(x) at the target; x: (n, classes, ...), target: (n, ...), or probabilities as x",
      [](const Arguments& c) { return class_loss_of<cross_entropy>(c, c.real("label_smoothing")); }, kMayDiffer},
     {"losses", "nll_loss(x, target, weight?, ignore_index=-100, reduction=none)", "-x at the target",
      [](const Arguments& c) { return class_loss_of<nll_loss>(c, 0); }, kMayDiffer},

@@ -359,7 +359,8 @@ struct ClassLossArgs {
 /// out of the mean, which divides by the sum of the weights of the others. As PyTorch's nll_loss.
 Array nll_loss(const Array& x, const Array& target, const ClassLossArgs& args = {},
                const Way& way = {});
-/// nll_loss of log_softmax over the classes, with PyTorch's label smoothing.
+/// nll_loss of log_softmax over the classes, with PyTorch's label smoothing; or, for targets of the
+/// shape of x, -sum(log_softmax(x) target), whose mean divides by the number of sums.
 Array cross_entropy(const Array& x, const Array& target, const ClassLossArgs& args = {},
                     const Way& way = {});
 /// (x - target)^2. Losses of two arrays broadcast.

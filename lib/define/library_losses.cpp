@@ -48,43 +48,50 @@ Array class_loss(std::string_view what, const Array& log_p, const Array& target,
                  const ClassLossArgs& args, const Way& way) {
   require_float(log_p, what);
   require_rank(log_p, 1, what, "x");
-  if (!is_integer(target.dtype()))
-    throw DTypeError(fmt::format("{}: targets are numbers of classes, integers, not {}", what,
+  const bool shares = what == "cross_entropy" && is_float(target.dtype());
+  if (!shares && !is_integer(target.dtype()))
+    throw DTypeError(fmt::format("{}: targets are numbers of classes, integers{}, not {}", what,
+                                 what == "cross_entropy" ? ", or probabilities" : "",
                                  name(target.dtype())));
   const int axis = log_p.rank() > 1 ? 1 : 0;
   const std::int64_t classes = log_p.size(axis);
   Sizes places = log_p.shape();
   places.erase(places.begin() + axis);
-  if (target.shape() != places)
-    throw ShapeError(
-        fmt::format("{}: x {} has targets {}, not {}; expected (n, classes, ...) and "
-                    "(n, ...)",
-                    what, str(log_p.shape()), str(places), str(target.shape())));
+  if (const Sizes& wanted = shares ? log_p.shape() : places; target.shape() != wanted)
+    throw ShapeError(fmt::format("{}: x {} has {} {}, not {}; expected (n, classes, ...) and {}",
+                                 what, str(log_p.shape()), shares ? "probabilities" : "targets",
+                                 str(wanted), str(target.shape()),
+                                 shares ? "the same" : "(n, ...)"));
   if (args.weight && args.weight->shape() != Sizes{classes})
     throw ShapeError(fmt::format("{}: weight {} must be ({}), a number for each class", what,
                                  str(args.weight->shape()), classes));
   const double smoothing = args.label_smoothing;
   if (!(smoothing >= 0 && smoothing <= 1))
     throw ShapeError(fmt::format("{}: label_smoothing {} is not in [0, 1]", what, smoothing));
+  if (args.reduction == Reduction::BatchMean)
+    throw ShapeError(fmt::format("{}: reduction is none, mean or sum", what));
+  if (shares && args.ignore_index >= 0)
+    throw ShapeError(fmt::format("{}: ignore_index is for numbers of classes", what));
   Sizes column(log_p.shape().size(), 1), spread = log_p.shape();
   column[static_cast<std::size_t>(axis)] = classes;
   spread[static_cast<std::size_t>(axis)] = 1;
+  const auto weight = args.weight ? std::optional(args.weight->reshape(column)) : std::nullopt;
+  const Array terms = weight ? log_p * *weight : log_p;
+  const Array smooth = smoothing / static_cast<double>(classes);
+  if (shares) {
+    const Array p = smoothing > 0 ? wide(target) * Array(1 - smoothing) + smooth : wide(target);
+    return reduced(-sum(terms * p, {axis}), args.reduction, way);
+  }
   // In 64 bits: a narrow type may not hold the number of every class.
   const Array label = target.cast(DType::Int64);
   const Array chosen = equal(label.reshape(spread), arange(classes, DType::Int64).reshape(column));
   Array counts = less(Array::number("-1"), label) * less(label, count(classes));
   if (args.ignore_index >= 0 && args.ignore_index < classes)
     counts = counts * -equal(label, count(args.ignore_index));
-  const auto weight = args.weight ? std::optional(args.weight->reshape(column)) : std::nullopt;
-  const Array terms = weight ? log_p * *weight : log_p;
   Array loss = -sum(where(chosen, terms, none()), {axis});
-  if (smoothing > 0)
-    loss = loss * Array(1 - smoothing) -
-           sum(terms, {axis}) * Array(smoothing / static_cast<double>(classes));
+  if (smoothing > 0) loss = loss * Array(1 - smoothing) - sum(terms, {axis}) * smooth;
   loss = stage(where(counts, loss, none()), way, "losses");
   if (args.reduction == Reduction::None) return loss;
-  if (args.reduction == Reduction::BatchMean)
-    throw ShapeError(fmt::format("{}: reduction is none, mean or sum", what));
   const Array total = sum(loss, all_axes(loss));
   if (args.reduction == Reduction::Sum) return total;
   const Array of_each = weight ? where(counts, sum(where(chosen, *weight, none()), {axis}), none())

@@ -16,9 +16,12 @@ void require_float_operand(const Array& x, std::string_view what, std::string_vi
 }
 
 void require_whole(const std::optional<Array>& zero, std::string_view what) {
-  if (zero && !zero->is_number() && !is_integer(zero->dtype()))
-    throw DTypeError(fmt::format("{}: zero points must be integers, not {}; cast first", what,
-                                 name(zero->dtype())));
+  if (zero && !zero->is_number() && !is_integer(zero->dtype()) &&
+      !(is_float(zero->dtype()) && itemsize(zero->dtype()) == 1))
+    throw DTypeError(
+        fmt::format("{}: zero points must be integers or 8-bit floats, not {}; cast "
+                    "first",
+                    what, name(zero->dtype())));
 }
 
 // A scale or zero point beside x: a scalar, one for each place on the axis, or one for each block.
@@ -108,8 +111,9 @@ Array dequantize(const Array& x, const Array& scale, const std::optional<Array>&
   if (is_narrow(scale)) return narrowed(dequantize(x, wide(scale), zero, blocks), scale.dtype());
   const Array s = scales_of(scale, x, blocks, "dequantize");
   if (!zero) return x.cast(scale.dtype()) * s;
-  const DType type = is_integer(x.dtype()) ? DType::Int64 : scale.dtype();
   require_whole(zero, "dequantize");
+  const bool whole = is_integer(x.dtype()) && (zero->is_number() || is_integer(zero->dtype()));
+  const DType type = whole ? DType::Int64 : scale.dtype();
   const Array point = scales_of(*zero, x, blocks, "dequantize");
   return (x.cast(type) - point.cast(type)).cast(scale.dtype()) * s;
 }

@@ -128,7 +128,7 @@ constexpr Spelling kParameters[] = {
 
 // Words of libraries for the values of arguments.
 constexpr Spelling kWords[] = {
-    {"byte", "u8"}, {"double", "f64"}, {"float", "f32"}, {"float8_e4m3fn", "float8_e4m3"}, {"fp16", "f16"}, {"half", "f16"}, {"int", "i32"}, {"long", "i64"}, {"qint8", "i8"}, {"qint32", "i32"}, {"quint8", "u8"},
+    {"byte", "u8"}, {"double", "f64"}, {"float", "f32"}, {"fp16", "f16"}, {"half", "f16"}, {"int", "i32"}, {"long", "i64"}, {"qint8", "i8"}, {"qint32", "i32"}, {"quint8", "u8"},
     {"amax", "max"}, {"amin", "min"}, {"cubic", "bicubic"}, {"linear", "bilinear"}, {"multiply", "mul"}, {"prod", "mul"}, {"sum", "add"},
 };
 // clang-format on
@@ -205,6 +205,12 @@ std::string_view our_word(std::string_view word) {
 DType element_type(std::string_view name) {
   if (name.starts_with("complex"))
     throw DTypeError("complex numbers are pairs of floats on the last axis, as x[8,2]");
+  // float8_e4m3fn, FLOAT8E4M3FN, fp8_e5m2, e4m3.
+  std::string digits = plain(name);
+  for (const std::string_view before : {"float", "fp", "f", "8"})
+    if (digits.starts_with(before)) digits.erase(0, before.size());
+  if (digits == "e4m3" || digits == "e4m3fn") return DType::Float8E4M3;
+  if (digits == "e5m2") return DType::Float8E5M2;
   const std::string_view ours = our_word(name);
   return parse_dtype(ours.empty() ? name : ours);
 }

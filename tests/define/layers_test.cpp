@@ -5,7 +5,10 @@
 #include <cmath>
 #include <numbers>
 
+#include <gmock/gmock.h>
+
 #include "../interp/kernels.h"
+#include "../support/error_of.h"
 #include "touchstone/define/text.h"
 
 namespace touchstone::define {
@@ -96,10 +99,29 @@ TEST(Losses, OfSpecialNumbers) {
       // A class whose probability is 0 counts if smoothed only.
       {"cross_entropy(x[1,2], cast(t[1], i32))", {{0, -kInf}, {0}}, {0}},
       {"cross_entropy(x[1,2], cast(t[1], i32), label_smoothing=0.5)", {{0, -kInf}, {0}}, {kInf}},
+      // Of probabilities; their mean divides by the number of rows, also with weights.
+      {"cross_entropy(x[2,2], t[2,2])",
+       {{0, 0, -1, 1}, {0.25, 0.5, 1, 0}},
+       {0.75F * log2, 2 + std::log1p(std::exp(-2.0F))}},
+      {"cross_entropy(x[2,2], t[2,2], w[2], reduction=mean)",
+       {{0, 0, 0, 0}, {0.25, 0.75, 1, 0}, {4, 8}},
+       {5.5F * log2}},
+      {"cross_entropy(x[1,2], t[1,2], label_smoothing=0.5)", {{0, 0}, {3, 0}}, {2 * log2}},
+      {"cross_entropy(x[2], t[2], reduction=sum)", {{0, -kInf}, {1, 0}}, {kNan}},
       {"nll_loss(x[2,2], cast(t[2], i32), ignore_index=0)", {{-1, -2, -3, kNan}, {0, 0}}, {0, 0}},
       {"nll_loss(x[2,2], cast(t[2], i32))", {{-1, -2, -3, kNan}, {1, 0}}, {2, 3}},
   };
   for (const Special& s : rows) expect_values(s);
+}
+
+TEST(Losses, OfProbabilitiesThatDoNotFitAreErrors) {
+  for (const auto& [text, why] :
+       {std::pair{"cross_entropy(x[2,3], t[2,3], ignore_index=1)", "for numbers of classes"},
+        {"cross_entropy(x[2,3], t[2])", "has probabilities [2,3], not [2]"},
+        {"cross_entropy(x[2,3], t[2,3]:i64)", "has targets [2], not [2,3]"},
+        {"cross_entropy(x[2,3], t[2]:bool)", "integers, or probabilities, not bool"},
+        {"nll_loss(x[2,3], t[2,3])", "integers, not float32"}})
+    EXPECT_THAT(test::error_of([&] { (void)parse(text); }), testing::HasSubstr(why)) << text;
 }
 
 // Class 150 is not -106, its number in 8 bits.
@@ -205,7 +227,6 @@ TEST(Layers, RefuseWhatDoesNotFit) {
       {"attention(q[2,3], k[4,3], v[4,3], dropout=m[2,4]:bool)", "dropout"},
       {"attention(q[2,3], k[4,3], v[4,3], empty=one)", "empty is one of nan, zero"},
       {"attention(q[6,2,3], k[4,4,3], v[4,4,3])", "do not broadcast"},
-      {"cross_entropy(x[2,3], t[2])", "integers"},
       {"cross_entropy(x[2,3], t[3]:i32)", "(n, classes, ...)"},
       {"cross_entropy(x[2,3,4], t[2]:i32)", "(n, classes, ...)"},
       {"cross_entropy(x[], t[]:i32)", "cross_entropy"},

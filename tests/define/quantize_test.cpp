@@ -247,7 +247,7 @@ TEST(Quantize, OfInputsThatDoNotFitIsAnError) {
   const char* const kErrors[][2] = {
       {"quantize(x[4]:i32, s[])", "quantize: x must be floats, not int32"},
       {"quantize(x[4], s[]:i32)", "scales must be floats, not int32"},
-      {"quantize(x[4], s[], z[])", "zero points must be integers, not float32"},
+      {"quantize(x[4], s[], z[])", "must be integers or 8-bit floats, not float32"},
       {"quantize(x[4], s[], to=i32)", "quantize: to int32; expected an integer of 8 or 16 bits"},
       {"quantize(x[4], s[], to=f16)", "or an 8-bit float"},
       {"quantize(x[4], s[], to=bool)", "quantize: to bool"},

@@ -82,6 +82,9 @@ TEST(Spellings, OfLibrariesAreAcceptedOrNameTheRightOne) {
       {"interpolate(x[4,4], size=(2,2), mode='nearest-exact')",
        "interpolate(x[4,4], size=[2,2], mode=nearest_exact)"},
       {"QuantizeLinear(x[4], y_scale=s[], to=float8_e4m3fn)", "quantize(x[4], s[], to=f8e4m3)"},
+      {"quantize(x[4], s[], z[]:e4m3)", "quantize(x[4], s[], z[]:f8e4m3)"},
+      {"dequantize(x[4]:FLOAT8E4M3FN, s[])", "dequantize(x[4]:f8e4m3, s[])"},
+      {"cast(x[4], fp8_e5m2)", "cast(x[4], float8_e5m2)"},
       {"gaussian_nll_loss(x[5,5], t[5,5], v[5])",
        "gaussian_nll_loss(x[5,5], t[5,5], reshape(v[5], shape=[5,1]))"}};
   for (const auto& [typed, right] : kSame)

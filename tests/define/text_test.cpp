@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <limits>
 #include <set>
 
 #include <gmock/gmock.h>
 
+#include "../interp/kernels.h"
 #include "../support/error_of.h"
 #include "touchstone/define/definitions.h"
 #include "touchstone/ops/kernel_json.h"
@@ -110,6 +113,43 @@ TEST(Text, NumbersTakeTheTypeTheyMeetAndTypesArePromoted) {
   EXPECT_EQ(parse("2").value.dtype(), DType::Float32);
   EXPECT_EQ(parse("sum(x[4]:f16, accumulate=f32)").kernel()->src()[0]->reduce_arg().accumulator,
             DType::Float32);
+}
+
+// Of integers that no integer type holds: as numbers.
+TEST(Text, ComparisonsAreExact) {
+  using Wide = std::int64_t;
+  constexpr Wide kMost = std::numeric_limits<Wide>::max(),
+                 kLeast = std::numeric_limits<Wide>::min();
+  const std::vector<Wide> x{kLeast, -1, 0, 1, kMost, kMost};
+  const std::vector<std::uint64_t> y{0, ~0ULL, 0, 2, 1ULL << 63, (1ULL << 63) - 1};
+  const std::array<bool, 6> below{true, true, false, true, true, false}, same{0, 0, 1, 0, 0, 1};
+  const std::vector<InputShape> given{{{6}, DType::Int64, "x"}, {{6}, DType::UInt64, "y"}};
+  const auto at = [&](const std::string& text, auto wanted) {
+    std::vector<InputShape> named;
+    for (const InputShape& input : given)
+      if (text.find(input.name) != std::string::npos) named.push_back(input);
+    const Formula formula = parse(text, named);
+    std::vector<BufferPtr> buffers;
+    for (const std::string& name : formula.inputs)
+      buffers.push_back(name == "x" ? test::buffer<Wide>(x) : test::buffer<std::uint64_t>(y));
+    const auto found = test::run<bool>(formula.kernel()->src()[0], buffers);
+    for (std::size_t i = 0; i < x.size(); ++i)
+      EXPECT_EQ(found[i], wanted(i)) << text << " at " << i;
+  };
+  at("x < y", [&](auto i) { return below[i]; });
+  at("y < x", [&](auto i) { return !below[i] && !same[i]; });
+  at("x == y", [&](auto i) { return same[i]; });
+  at("y != x", [&](auto i) { return !same[i]; });
+  at("x >= y", [&](auto i) { return !below[i]; });
+  for (const auto& [text, wanted] : {std::pair{"x < 18446744073709551615", true},
+                                     {"x == 9223372036854775808", false},
+                                     {"-99999999999999999999 < x", true},
+                                     {"x <= -99999999999999999999", false},
+                                     {"y < -1", false},
+                                     {"y != -1", true},
+                                     {"cast(x, i32) < 3000000000", true},
+                                     {"300 == cast(x, u8)", false}})
+    at(text, [&](auto) { return wanted; });
 }
 
 TEST(Text, PartsHaveNames) {

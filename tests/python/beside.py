@@ -185,9 +185,12 @@ def scattered(*reduce):
 def segments(d):
     n, count = d.int(0, 6), d.int(1, 4)
     return {"x": d.floats(n, *d.shape(0, 2), special=False), "index": d.ints(0, count - 1, n), "segments": count}
-def classes(**more):
+def classes(shares=False, **more):
     def draw(d):
         n, c, rest = d.int(1, 4), d.int(1, 5), d.shape(0, 1)
+        if shares and d.int(0, 1):
+            return {"x": d.floats(n, c, *rest, special=False), "target": abs(d.floats(n, c, *rest, special=False)), **({"weight": abs(d.floats(c, special=False)) + F(1)} if d.int(0, 1) else {}),
+                    "reduction": d.pick("none", "mean", "sum")}
         return {"x": d.floats(n, c, *rest, special=False), "target": d.ints(0, c - 1, n, *rest), **({"weight": abs(d.floats(c, special=False)) + F(1)} if d.int(0, 1) else {}),
                 "ignore_index": d.pick(-100, 0), "reduction": d.pick("none", "sum"), **{n: d.pick(*v) for n, v in more.items()}}
     return draw
@@ -316,6 +319,9 @@ def segment(f, none):
         return y
     return result
 def nll(x, target, weight=None, ignore_index=-100, reduction="none"):
+    if target.dtype.kind == "f":
+        y = -(x * target * (1 if weight is None else weight.reshape(-1, *[1] * (x.ndim - 2)))).sum(1)
+        return {"none": y, "mean": y.sum() / y.size if y.size else np.nan, "sum": y.sum()}[reduction]
     at = np.take_along_axis(x, np.expand_dims(target, 1), 1).squeeze(1)
     y = np.where(target == ignore_index, 0, -at * (1 if weight is None else weight[target]))
     return y.sum() if reduction == "sum" else y
@@ -554,7 +560,7 @@ NUMPY = {  # name: (how its arguments are drawn, the function)
     "glu": (lambda d: {"x": d.floats(3, 4, special=False), "axis": 1}, rounded(lambda x, axis: halves(x, 1)[0] * sigmoid(halves(x, 1)[1]))), "swiglu": (lambda d: {"x": d.floats(3, 4, special=False), "axis": 1}, rounded(lambda x, axis: halves(x, 1)[0] * sigmoid(halves(x, 1)[0]) * halves(x, 1)[1])),
     "geglu": (lambda d: {"x": d.floats(3, 4, special=False), "axis": 1}, rounded(lambda x, axis: UNARY["gelu"](halves(x, 1)[0]) * halves(x, 1)[1])), "dropout": (lambda d: {"x": d.floats(3, 4), "kept": d.bools(3, 4), "p": 0.5}, lambda x, kept, p: np.where(kept, x * 2, F(0))),
 
-    "cross_entropy": (classes(), rounded(lambda x, **k: nll(log_softmax(x, 1), **k))), "nll_loss": (classes(), rounded(nll)), "mse_loss": (loss(), rounded(reduction(lambda x, t: (x - t) ** 2))), "l1_loss": (loss(), rounded(reduction(lambda x, t: abs(x - t)))),
+    "cross_entropy": (classes(True), rounded(lambda x, **k: nll(log_softmax(x, 1), **k))), "nll_loss": (classes(), rounded(nll)), "mse_loss": (loss(), rounded(reduction(lambda x, t: (x - t) ** 2))), "l1_loss": (loss(), rounded(reduction(lambda x, t: abs(x - t)))),
     "smooth_l1_loss": (loss(), rounded(reduction(smooth))), "huber_loss": (loss(), rounded(reduction(smooth))), "binary_cross_entropy": (loss(True), rounded(reduction(bce))),
     "binary_cross_entropy_with_logits": (loss(), rounded(reduction(lambda x, t: (1 - t) * x + softplus(-x)))), "kl_div": (loss(True), rounded(reduction(lambda x, t: t * (np.log(t) - x)))),
     "hinge_embedding_loss": (ranked("x", margin=1.5), rounded(reduction(lambda x, t, margin: np.where(t == 1, x, np.maximum(margin - x, 0))))), "soft_margin_loss": (ranked("x"), rounded(reduction(lambda x, t: softplus(-t * x)))),

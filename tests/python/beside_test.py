@@ -55,10 +55,10 @@ select_and_scatter(x[4,6], g[2,3], size=[2,2], stride=2); max_pool2d_index(x[1,2
 avg_pool2d(x[1,2,7,7], 3, stride=2, padding=1, ceil_mode=True, count_include_pad=False); interpolate(x[1,2,7,7], size=(5, 9), mode='bicubic', align_corners=True)
 interpolate(x[1,2,7,7], size=(5, 9), mode='nearest-exact'); attention(q[2,3,4], k[2,5,4], v[2,5,3], m[3,5]:bool, dropout=d[2,3,5], empty=zero)
 scaled_dot_product_attention(q[2,3,4], k[2,5,4], v[2,5,3], attn_mask=m[3,5], is_causal=True)
-cross_entropy(x[2,5,3,2], t[2,3,2]:i64, label_smoothing=0.1, ignore_index=2, reduction='mean'); cross_entropy(x[5], t[]:i64)
+cross_entropy(x[2,5,3,2], t[2,3,2]:i64, label_smoothing=0.1, ignore_index=2, reduction='mean'); cross_entropy(x[5], t[]:i64); cross_entropy(x[4,6], t[4,6], w[6], label_smoothing=0.1)
 rnn_cell(x[2,3], h[2,4], w[4,3], u[4,4]); lstm_cell(x[2,3], h[2,4], c[2,4], w[16,3], u[16,4]); gru_cell(x[7,2,3], h[7,2,4], w[12,3], u[12,4], linear_before_reset=0)
 embedding_bag(t[7,3], i[4,2]:i64, mode='max'); quantize(x[4,6], s[], to=float8_e4m3); quantize(x[4,6], s[4], z[4]:i8, axis=0); dequantize(x[4,6]:i8, s[4,2], axis=1, block=3)
-dequantize_q4_0(q[1,18]:u8); dequantize_q8_0(q[1,34]:u8); fake_quantize(x[4,6], s[], z[]:int8); rope(x[2,3,6], c[3,3], s[3,3], interleaved=True)
+quantize(x[4,6], s[], z[]:e5m2); dequantize(x[4,6]:FLOAT8E4M3FN, s[4,2], block=3); dequantize_q4_0(q[1,18]:u8); dequantize_q8_0(q[1,34]:u8); fake_quantize(x[4,6], s[], z[]:int8); rope(x[2,3,6], c[3,3], s[3,3], interleaved=True)
 complex_mul(x[3,2], y[3,2]); complex_abs(x[3,2]); complex_exp(x[3,2]); complex_matmul(x[4,3,2], y[3,4,2]); fft(x[8,2]); x[4]:bool + y[4]:bool; any(x[4]:bool)
 """
 HINTS = {"complex_add(x[3,2], y[3,2])": "x + y", "RNN(x[2,3])": "rnn_cell", "LSTM(x[2,3])": "lstm_cell", "GRU(x[2,3])": "gru_cell", "scatter_add(x[3])": "scatter",
