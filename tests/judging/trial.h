@@ -28,6 +28,7 @@ struct Trial {
   DType dtype = DType::Float32;
   std::optional<DType> out_dtype = {};  // if another
   std::vector<std::pair<std::string, DType>> stores = {};
+  std::string profile = {};  // of the formula if empty
 
   static std::string bytes_of(const Floats& values, DType dtype) {
     std::string bytes;
@@ -53,6 +54,7 @@ struct Trial {
     std::vector<Buffer*> raw;
     for (const BufferPtr& b : buffers) raw.push_back(b.get());
     Judging judging = kernel.judging;
+    if (!profile.empty()) judging.profile = Profile::named(profile);
     judging.profile.forms = named;
     judging.profile.stores = stores;
     judging.sampling = sampling;
