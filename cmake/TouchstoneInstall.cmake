@@ -66,10 +66,18 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/touchstone-config-versio
 install(FILES "${PROJECT_BINARY_DIR}/touchstone-config.cmake"
               "${PROJECT_BINARY_DIR}/touchstone-config-version.cmake" DESTINATION "${package_dir}" COMPONENT dev)
 
-file(RELATIVE_PATH TOUCHSTONE_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
-string(REGEX REPLACE "/$" "" TOUCHSTONE_PREFIX "${TOUCHSTONE_PREFIX}")
+# One for the installed files, one in the build folder for the files there.
+file(RELATIVE_PATH prefix "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
+string(REGEX REPLACE "/$" "" prefix "${prefix}")
+set(TOUCHSTONE_PREFIX "\${pcfiledir}/${prefix}")
+set(TOUCHSTONE_LIBDIR "\${prefix}/${CMAKE_INSTALL_LIBDIR}")
+set(TOUCHSTONE_INCLUDEDIR "\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}")
+configure_file(cmake/touchstone.pc.in "${PROJECT_BINARY_DIR}/installed/touchstone.pc" @ONLY)
+set(TOUCHSTONE_PREFIX "\${pcfiledir}")
+set(TOUCHSTONE_LIBDIR "\${prefix}")
+set(TOUCHSTONE_INCLUDEDIR "\${prefix}/include-roots/c")
 configure_file(cmake/touchstone.pc.in "${PROJECT_BINARY_DIR}/touchstone.pc" @ONLY)
-install(FILES "${PROJECT_BINARY_DIR}/touchstone.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
+install(FILES "${PROJECT_BINARY_DIR}/installed/touchstone.pc" DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig" COMPONENT dev)
 
 # The layout of the source tree, so that links work.
 install(FILES README.md LICENSE CHANGELOG.md CONTRIBUTING.md SECURITY.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT cli)

@@ -12,6 +12,7 @@
 #include "touchstone/base/file.h"
 #include "touchstone/base/interrupt.h"
 #include "touchstone/base/private_folder.h"
+#include "touchstone/cli/judging/judging.h"
 #include "touchstone/cli/judging/kernel_io.h"
 #include "touchstone/cli/models/model_graph.h"
 #include "touchstone/cli/program/orderly_end.h"
@@ -186,11 +187,13 @@ int run_emit(const EmitOptions& options) {
     throw ParseError("emit writes a folder, not standard output; give the name of a new one");
   if (!options.op.empty() && !options.suite.model.empty())
     throw ParseError("emit: --op and --model exclude each other");
+  const std::optional<ChosenProfile> chosen = chosen_profile(options.profile);
   KernelToJudge kernel;
   if (!options.op.empty()) kernel = kernel_of_text(options.op, options.arrays);
   const std::vector<fuzz::SuiteCase> cases =
       options.op.empty() ? draw_suite(options.suite) : probe_cases(kernel.ast, options.suite.seed);
-  write_cases(options.folder, cases, options.format, kernel.judging, options.languages);
+  write_cases(options.folder, cases, options.format, kernel.judging.under(chosen),
+              options.languages);
   fmt::print(
       "{} in {}: each folder contains kernel.json and its inputs, {}\nwrite each output into the "
       "same folder as out.{}, then: touchstone judge {}{}\n",

@@ -34,15 +34,6 @@ std::vector<std::int64_t> parse_index(const std::string& text) {
   return at;
 }
 
-// Trailing axes of size 1, as a definition's kernel may have, need no index.
-std::vector<std::int64_t> element_at(const std::string& text, const Shape& shape) {
-  std::vector<std::int64_t> at = parse_index(text);
-  const auto rest = static_cast<std::ptrdiff_t>(std::min(at.size(), shape.size()));
-  if (std::all_of(shape.begin() + rest, shape.end(), [](const sint& n) { return n == sint(1); }))
-    at.resize(std::max(at.size(), shape.size()), 0);
-  return at;
-}
-
 std::string sum_of(const std::vector<ExplainedNode::Term>& terms) {
   std::vector<std::string> parts;
   for (const ExplainedNode::Term& t : terms)
@@ -95,13 +86,10 @@ ExplainedRun run_of(const ExplainOptions& options) {
 }
 
 // The candidate's value there; nothing without an output.
-std::optional<Scalar> candidate_of(const ExplainedRun& run, const std::vector<std::int64_t>& at) {
+std::optional<Scalar> candidate_of(const ExplainedRun& run, std::int64_t element) {
   if (!run.output) return std::nullopt;
-  std::int64_t flat = 0;
-  const Shape& shape = run.kernel->src()[0]->shape();
-  for (std::size_t i = 0; i < at.size(); ++i) flat = flat * shape[i].as_int() + at[i];
   return Scalar::from_bits(run.output->dtype,
-                           fuzz::bits_at(*run.output, static_cast<std::size_t>(flat)));
+                           fuzz::bits_at(*run.output, static_cast<std::size_t>(element)));
 }
 
 }  // namespace
@@ -111,11 +99,12 @@ int run_explain(const ExplainOptions& options) {
   const ExplainedRun run = run_of(options);
   const Judging judging = run.judging.under(chosen);
   const RunBuffers buffers(nullptr, run.inputs);
-  const std::vector<std::int64_t> at = element_at(options.at, run.kernel->src()[0]->shape());
+  const std::vector<std::int64_t> at = parse_index(options.at);
+  const std::int64_t element = element_at(run.kernel, at, judging);
   auto waiting = std::make_optional<Waiting>("explaining");
   const std::vector<ExplainedNode> nodes = explain(run.kernel, buffers.raw, at, judging);
   waiting.reset();
-  const std::optional<Scalar> got = candidate_of(run, at);
+  const std::optional<Scalar> got = candidate_of(run, element);
   const bool legal = !got || nodes.back().legal.accepts(*got);
   if (options.json) {
     nlohmann::ordered_json out{

@@ -152,6 +152,19 @@ std::string part_of(const KernelToJudge& kernel, int idx) {
                            : fmt::format("buffer {} of the kernel", idx);
 }
 
+// How files came to be the inputs, if their types differ.
+std::string taken_in_order(const KernelToJudge& kernel) {
+  const std::vector<Judging::Input>& inputs = kernel.judging.inputs;
+  const auto is_first = [&](const Judging::Input& i) { return i.dtype == inputs[0].dtype; };
+  if (std::ranges::all_of(inputs, is_first)) return {};
+  std::vector<std::string> taken;
+  for (const Judging::Input& i : inputs)
+    taken.push_back(fmt::format("{} is {} of {}", i.name, define::str(i.shape), name(i.dtype)));
+  return fmt::format(
+      "; arrays without names are taken in the order of first use: {}; or give them names ({}=...)",
+      fmt::join(taken, ", "), inputs[0].name);
+}
+
 // The inputs in the order of the kernel's buffers.
 std::vector<Named> in_order(const KernelToJudge& kernel, std::vector<Named> found) {
   if (found.empty() || found[0].name.empty()) return found;
@@ -183,8 +196,9 @@ Wanted wanted_by(const KernelToJudge& kernel, int idx, const std::string& label)
     if (spec == kernel.buffers.end() || spec->idx != idx)
       return std::int64_t{0};  // unused buffer number
     if (array.dtype != spec->dtype)
-      throw ParseError(fmt::format("{}: contains {}, but {} is {}", label, name(array.dtype),
-                                   part_of(kernel, idx), name(spec->dtype)));
+      throw ParseError(fmt::format("{}: contains {}, but {} is {}{}", label, name(array.dtype),
+                                   part_of(kernel, idx), name(spec->dtype),
+                                   taken_in_order(kernel)));
     if (array.size() < spec->size || (idx == 0 && array.size() != spec->size))
       throw ParseError(fmt::format("{}: contains {}, but {} has {}", label,
                                    counted(array.size(), "element"), part_of(kernel, idx),

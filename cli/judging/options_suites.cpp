@@ -45,6 +45,7 @@ Verb emit_verb(CLI::App& app) {
   v->add_option("--in", o.arrays,
                 "Arrays that give the inputs their sizes and types, buffer 1 first, as in check")
       ->needs("--op");
+  v->add_option("--profile", o.profile, "As in check; written to judging.json");
   add_kernel_suite_options(v, o.suite);
   v->add_option(
        "--format", o.format,

@@ -135,8 +135,7 @@ int run_kernel(const KernelOptions& options) {
   if (is_file(options.text))
     throw ParseError(fmt::format("kernel: {} is already a kernel; --stage and --html show its code",
                                  options.text));
-  const define::Formula formula = define::parse(options.text);
-  const KernelFile file = kernel_file(formula.kernel());
+  const KernelToJudge file = formula_to_judge(options.text);
   if (options.tree) {
     fmt::print("{}", str(file.ast));
     return kExitOk;
@@ -146,14 +145,17 @@ int run_kernel(const KernelOptions& options) {
     return kExitOk;
   }
   write_file_atomically(options.output, to_json(file));
+  const std::filesystem::path judging = judging_path(options.output);
+  write_file_atomically(judging, judging_json(file));
   fmt::print("{}: {}; output {} of {}\n", options.output,
              counted(toposort(file.ast).size(), "node"),
              str(std::span<const sint>(file.ast->shape())), name(file.ast->dtype()));
-  for (std::size_t i = 0; i < formula.inputs.size(); ++i)
-    for (const BufferSpec& spec : file.buffers)
-      if (spec.idx == static_cast<int>(i) + 1)
-        fmt::print("  input {} {}: {} of {}\n", spec.idx, formula.inputs[i],
-                   counted(spec.size, "element"), name(spec.dtype));
+  for (const BufferSpec& spec : file.buffers)
+    if (spec.idx > 0)
+      fmt::print("  input {} {}: {} of {}\n", spec.idx,
+                 file.judging.inputs[static_cast<std::size_t>(spec.idx) - 1].name,
+                 counted(spec.size, "element"), name(spec.dtype));
+  fmt::print("{}: the text, judged {}\n", judging.string(), file.judging.str());
   return kExitOk;
 }
 

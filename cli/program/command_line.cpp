@@ -134,6 +134,10 @@ void add_backend_options(CLI::App* v, BackendOptions& o) {
 
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
+  if (!words.empty() && words[0] == "help") {  // help VERB: VERB --help
+    words.erase(words.begin());
+    words.emplace_back("--help");
+  }
   // Verbs of texts that may begin with a minus: a space before it, which bare() takes off.
   auto verb = std::ranges::find_if(words, [](const std::string& w) {
     return w == "simplify" || w == "prove" || w == "kernel" || w == "map" || w == "check-index";

@@ -138,6 +138,7 @@ struct EmitOptions {
   std::string folder;
   std::string op;                   // a kernel as text, on inputs drawn for it, instead of a suite
   std::vector<std::string> arrays;  // give sizes and types to its inputs
+  std::string profile;              // a name, or a file of JSON; empty: the usual one
   std::string format = "npy";       // a file for each array, or npz, safetensors
   std::vector<std::string> languages;  // that each kernel is written in, too
   SuiteWords suite;

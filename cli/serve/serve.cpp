@@ -95,9 +95,12 @@ std::optional<ChosenProfile> profile_in(const json& question, const ServeOptions
 }
 
 KernelToJudge kernel_in(const json& question, const ServeOptions& options) {
-  const json& said = member(question, "kernel");
+  if (question.contains("op") == question.contains("kernel"))
+    throw ParseError("give \"kernel\", or a formula as \"op\": \"softmax(x[64,128])\"");
   KernelToJudge kernel;
-  if (said.is_string())
+  if (question.contains("op"))
+    kernel = formula_to_judge(text_of(question, "op"));
+  else if (const json& said = question["kernel"]; said.is_string())
     kernel = read_kernel(file_in(said, "the kernel", options));
   else
     kernel.KernelFile::operator=(kernel_from_json(said.dump()));

@@ -82,14 +82,20 @@ class Search {
     list_legal();
     const std::vector<Change> declared = declarations(kernel_, judging_.profile);
     const auto wide = std::ranges::find_if(declared, &Change::widens);
-    try_all({declared.begin(), wide}, "legal");
-    try_all(faults(kernel_, judging_), "explained");
+    const auto unlikely = std::ranges::find_if(declared, &Change::is_unlikely);
+    try_all({declared.begin(), wide}, "legal if");
+    if (words_.empty())
+      if (std::string zeros = signs_of_zeros(); !zeros.empty()) return zeros;
+    try_all(faults(kernel_, judging_), "explained if");
     if (least_ > kMuchWider * failed_.relative.median)
-      try_all(missing_terms(kernel_, judging_), "explained");
-    try_all(orders(kernel_, inputs_, shape_, judging_), "explained");
+      try_all(missing_terms(kernel_, judging_), "explained if");
+    try_all(orders(kernel_, inputs_, shape_, judging_), "explained if");
     if (least_ > kMuchWider * failed_.relative.median) {
       try_all(less_accurate_forms(kernel_, judging_), "legal");
-      try_all({wide, declared.end()}, "legal");
+      const bool is_form = words_.starts_with("legal in the form");
+      try_all({wide, unlikely}, "legal if");
+      if (words_.empty() || (!is_form && least_ > kWideCause))
+        try_all({unlikely, declared.end()}, "legal if");
       if (const std::optional<DType> type = type_of_sums_in_turn()) {
         const auto words = fmt::format("terms are added in their order in {}", name(*type));
         if (!words_.starts_with("legal if " + words)) return "explained if " + words;
@@ -203,10 +209,20 @@ class Search {
       explained = change->function;
       if (*width >= kMuchLess * least_) continue;
       least_ = *width;
-      words_ = fmt::format("{} if {}", word, change->words);
+      words_ = fmt::format("{} {}", word, change->words);
       if (*width > kWideCause)
         words_ += fmt::format(", which lets errors of {:.0f} % through", 100 * *width);
     }
+  }
+
+  std::string signs_of_zeros() const {
+    const auto is_sign = [&](std::int64_t i) {
+      const LegalScalars& x = legal(i);
+      return x.number && candidate_.at(i).to_double() == 0 && x.low.to_double() == 0 &&
+             x.high.to_double() == 0;
+    };
+    if (wrong_.empty() || !std::ranges::all_of(wrong_, is_sign)) return {};
+    return "only the sign of zeros is wrong";
   }
 
   // "each result is 2 times the right one", or differs from it by one number.
@@ -288,15 +304,19 @@ class Search {
 std::string unseen_by(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                       const Buffer& candidate, const Judging& judging) {
   std::vector<std::string> unseen;
+  std::string place;  // of the number that was changed last
   const std::vector<std::int64_t> samples = samples_of({}, candidate.size());
   for (const Change& change : faults(kernel, judging)) {
     if (unseen.size() == kMostUnseen) break;
     const auto accepts = [&](std::int64_t element) {
       return is_legal_at(change.kernel, inputs, element, candidate.at(element), change.profile);
     };
-    if (std::ranges::all_of(samples, accepts) &&
-        is_legal(judge(change.kernel, inputs, candidate, change.profile, {}, judging.sampling)))
-      unseen.push_back(change.words);
+    if (!place.empty() && change.function == place) continue;
+    if (!std::ranges::all_of(samples, accepts) ||
+        !is_legal(judge(change.kernel, inputs, candidate, change.profile, {}, judging.sampling)))
+      continue;
+    unseen.push_back(change.words);
+    place = change.function;
   }
   return unseen.empty() ? std::string() : fmt::format("also legal: {}", fmt::join(unseen, "; "));
 }

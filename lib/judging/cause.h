@@ -43,15 +43,17 @@ struct Change {
   /// The element of the output that is tried as element i, by flat index; -1: none. Empty: i
   /// itself.
   std::function<std::int64_t(std::int64_t)> source = {};
-  std::string_view function = {};  // whose error the profile raises
-  bool widens = false;             // makes the legal numbers of most elements wider
+  std::string function = {};  // whose error the profile raises, or the place of a changed number
+  bool widens = false;        // makes the legal numbers of most elements wider
+  bool is_unlikely = false;   // no usual library needs it
 };
 
 /// Declarations of a profile, those that allow least first. Those for one function stand together,
-/// its least error first.
+/// its least error first, and the unlikely ones last of all.
 std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile);
-/// Functions by formulas whose digits cancel; forms that a profile must name, and those whose
-/// condition may not hold.
+/// Functions by formulas whose digits cancel; forms that a profile must name, those whose condition
+/// may not hold, and the others with products that stay unrounded. Their words begin with "if" or
+/// "in the form".
 std::vector<Change> less_accurate_forms(const LazyOpPtr& kernel, const Judging& judging);
 /// Kernels with a fault that people make.
 std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging);

@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <cctype>
+#include <charconv>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <set>
 
+#include "touchstone/define/definitions.h"
 #include "touchstone/interp/device/interpreted.h"
 #include "touchstone/interp/oracle/subkernel.h"
 #include "touchstone/judging/cause.h"
@@ -14,7 +18,9 @@ constexpr int kMostDoublings = 8;           // of an error of 1 ULP
 constexpr std::size_t kMostConstants = 12;  // places of constants that are changed
 constexpr std::size_t kMostExchanges = 10;  // of two inputs
 constexpr double kLargestEpsilon = 0.01;
-constexpr int kDepth = 4;  // of the operations around a constant
+constexpr double kUsualEpsilons[] = {0, 1e-3, 1e-5, 1e-6, 1e-8, 1e-12};
+constexpr double kMostUlp = 8;  // of a function of a usual library
+constexpr int kDepth = 4;       // of the operations around a constant
 
 using interp::nodes_of;
 
@@ -37,8 +43,9 @@ void add_function_errors(const LazyOpPtr& kernel, const Profile& profile,
       changes.push_back({.words = fmt::format("{} has errors of {} ULP", name, ulp),
                          .profile = changed,
                          .kernel = kernel,
-                         .function = name,
-                         .widens = true});
+                         .function = std::string(name),
+                         .widens = true,
+                         .is_unlikely = ulp > kMostUlp});
     }
   };
   const auto add_op = [&](Op op, auto error_of) {
@@ -68,11 +75,36 @@ std::string name_of(std::size_t input, const Judging& judging) {
                                         : fmt::format("input {}", input);
 }
 
-// The numbers that a constant may have been taken for.
-std::vector<double> mistaken(double value) {
+// The arguments in a formula and the defaults of the definitions that it calls: ("eps", 1e-5).
+std::vector<std::pair<std::string, double>> arguments_of(const Judging& judging) {
+  std::vector<std::pair<std::string, double>> arguments;
+  if (!has_formula(judging)) return arguments;
+  std::string text = judging.definition;
+  for (const std::string& name : define::parse(text, shapes_of(judging)).called)
+    text += " " + define::definition(name).signature;
+  for (std::size_t equals = 0; (equals = text.find('=', equals)) != std::string::npos; ++equals) {
+    std::size_t begin = equals;
+    while (begin > 0 && (text[begin - 1] == '_' || std::isalnum(text[begin - 1]) != 0)) --begin;
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    if (std::from_chars(text.data() + equals + 1, end, value).ec == std::errc() && begin < equals)
+      arguments.emplace_back(text.substr(begin, equals - begin), value);
+  }
+  return arguments;
+}
+
+// The numbers that a constant may have been taken for; several values of an epsilon.
+std::vector<double> mistaken(const Scalar& constant) {
+  const double value = constant.to_double();
   if (!std::isfinite(value) || value == 0) return {};
+  const auto rounded = [&](double x) {
+    return Scalar::from_double(constant.dtype(), x).to_double();
+  };
   std::vector<double> others;
   if (std::abs(value) < kLargestEpsilon) others.push_back(0);
+  if (std::ranges::find(kUsualEpsilons, value, rounded) != std::end(kUsualEpsilons))
+    for (const double epsilon : std::span(kUsualEpsilons).subspan(1))
+      if (rounded(epsilon) != value) others.push_back(epsilon);
   if (value >= 2 && value == std::floor(value)) others.insert(others.end(), {value - 1, value + 1});
   if (value != 1 && value != 2) others.push_back(1);
   return others;
@@ -87,37 +119,83 @@ std::string signature(const LazyOp& node, int depth) {
   return text;
 }
 
+// "n - 1" of n terms.
+std::string count_in_words(std::int64_t count, std::int64_t terms) {
+  if (count == terms) return "n";
+  return fmt::format("n {} {}", count < terms ? '-' : '+', std::abs(count - terms));
+}
+
+// What a changed operand of `user` means, in the words of the formula.
+std::string words_of(const LazyOp& user, const Scalar& value, double other,
+                     std::span<const std::pair<std::string, double>> arguments, bool is_divisor) {
+  if (const double v = value.to_double(); v != std::floor(v))
+    for (const auto& [name, given] : arguments)
+      if (Scalar::from_double(value.dtype(), given).bits() == value.bits())
+        return fmt::format("{} is {}", name, other);
+  if (is_divisor) {
+    const LazyOp* sum = user.src()[0].get();
+    while (sum->op() == Op::Cast || sum->op() == Op::Noop) sum = sum->src()[0].get();
+    if (sum->op() == Op::ReduceSum) {
+      std::int64_t terms = 1;
+      for (const int axis : sum->reduce_arg().axes)
+        terms *= sum->src()[0]->shape()[static_cast<std::size_t>(axis)].as_int();
+      const auto divisor = static_cast<std::int64_t>(other);
+      const LazyOp& term = *sum->src()[0];
+      const bool is_square = term.op() == Op::Mul && same(term.src()[0], term.src()[1]);
+      std::string words =
+          fmt::format("the sum{} is divided by {} ({})", is_square ? " of squares" : "",
+                      count_in_words(divisor, terms), divisor);
+      if (is_square && std::ranges::find(arguments, "correction",
+                                         &std::pair<std::string, double>::first) != arguments.end())
+        words += fmt::format(", as with correction={}", terms - divisor);
+      return words;
+    }
+  }
+  return fmt::format("the {} {} is {}",
+                     is_divisor             ? "divisor"
+                     : user.op() == Op::Mul ? "factor"
+                     : user.op() == Op::Add ? "summand"
+                                            : "number",
+                     value.to_double(), other);
+}
+
 // One constant changed, in one place of the formula.
-void add_constants(const LazyOpPtr& kernel,
-                   const std::function<void(std::string, const LazyOpPtr&)>& add) {
+void add_constants(
+    const LazyOpPtr& kernel, const Judging& judging,
+    const std::function<void(std::string, const LazyOpPtr&, const std::string&)>& add) {
   struct Place {
     Scalar value;
     std::string where;
+    LazyOpPtr user = {};
+    std::size_t operand = 0;
   };
-  const auto place_of = [](const LazyOp& user, std::size_t i) -> std::optional<Place> {
-    const auto* c = std::get_if<ConstBuffer>(&user.src()[i]->arg());
-    if (c == nullptr || user.op() == Op::Where || mistaken(c->value.to_double()).empty())
-      return std::nullopt;
-    return Place{c->value, fmt::format("{} {} {}", i, c->value.str(), signature(user, kDepth))};
+  const auto place_of = [](const LazyOpPtr& user, std::size_t i) -> std::optional<Place> {
+    const auto* c = std::get_if<ConstBuffer>(&user->src()[i]->arg());
+    if (c == nullptr || user->op() == Op::Where || mistaken(c->value).empty()) return std::nullopt;
+    return Place{c->value, fmt::format("{} {} {}", i, c->value.str(), signature(*user, kDepth)),
+                 user, i};
   };
   std::vector<Place> places;
   for (const LazyOpPtr& user : nodes_of(kernel))
     for (std::size_t i = 0; i < user->src().size(); ++i)
-      if (const auto place = place_of(*user, i);
+      if (const auto place = place_of(user, i);
           place && places.size() < kMostConstants &&
           std::ranges::find(places, place->where, &Place::where) == places.end())
         places.push_back(*place);
+  if (places.empty()) return;
+  const std::vector<std::pair<std::string, double>> arguments = arguments_of(judging);
   for (const Place& place : places)
-    for (const double other : mistaken(place.value.to_double())) {
+    for (const double other : mistaken(place.value)) {
       const Scalar instead = Scalar::from_double(place.value.dtype(), other);
       const auto changed = [&](const LazyOpPtr& node, std::vector<LazyOpPtr> src) {
         for (std::size_t i = 0; i < src.size(); ++i)
-          if (const auto here = place_of(*node, i); here && here->where == place.where)
+          if (const auto here = place_of(node, i); here && here->where == place.where)
             src[i] = LazyOp::constant(instead, std::get<ConstBuffer>(src[i]->arg()).st);
         return with_src(node, src);
       };
-      add(fmt::format("a constant {} is {}", place.value.str(), instead.str()),
-          rebuild(kernel, changed));
+      add(words_of(*place.user, place.value, other, arguments,
+                   place.user->op() == Op::Div && place.operand == 1),
+          rebuild(kernel, changed), place.where);
     }
 }
 
@@ -187,8 +265,14 @@ std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile
       add(fmt::format("floats are computed in {} and rounded at the end", name(wide)),
           [&](Profile& p) { p.excess = wide; });
   add_function_errors(kernel, profile, changes);
-  if (!has(kernel, [](const LazyOp& n) { return n.op() == Op::ReduceSum && is_float(n.dtype()); }))
+  const auto unlikely_last = [&] {
+    std::ranges::stable_partition(changes, [](const Change& c) { return !c.is_unlikely; });
+  };
+  if (!has(kernel,
+           [](const LazyOp& n) { return n.op() == Op::ReduceSum && is_float(n.dtype()); })) {
+    unlikely_last();
     return changes;
+  }
   add("sums truncate", [](Profile& p) { p.truncates_sums = true; });
   add("the factors of products are rounded to TF32", [](Profile& p) { p.product_digits = 11; });
   add("the factors of products are rounded to TF32, and sums truncate", [](Profile& p) {
@@ -221,6 +305,7 @@ std::vector<Change> declarations(const LazyOpPtr& kernel, const Profile& profile
       p.accumulator_digits = 14;
       p.truncates_sums = true;
     });
+  unlikely_last();
   return changes;
 }
 
@@ -269,23 +354,33 @@ std::vector<Change> less_accurate_forms(const LazyOpPtr& kernel, const Judging& 
                      : with_src(n, src);
         });
     if (!same(changed, kernel))
-      changes.push_back({.words = fmt::format("{} is computed as {}", info(textbook.function).name,
-                                              textbook.formula),
+      changes.push_back({.words = fmt::format("if {} is computed as {}",
+                                              info(textbook.function).name, textbook.formula),
                          .profile = judging.profile,
                          .kernel = changed});
   }
   if (!has_formula(judging)) return changes;
+  std::vector<Change> unrounded;  // forms with products that stay unrounded
+  // All forms are legal by default, unless the profile names those that are.
+  const bool names_forms = !judging.profile.forms.empty(), contracts = judging.profile.contracts;
   for (const define::CompositeForm& form : define::composite_forms()) {
-    if (form.by_default && form.sound == nullptr) continue;
+    const bool is_known = form.by_default && form.sound == nullptr && !names_forms;
+    if (is_known && contracts) continue;
     const std::string name(form.name);
-    Profile profile = judging.profile;
-    if (form.by_default) profile.excess.reset();  // overflows, where a wider type would not
     for (const define::FormulaForm& f : define::forms_of(judging.definition, shapes_of(judging),
-                                                         {&name, 1}, judging.profile.stores))
-      if (!f.name.empty())
-        changes.push_back({.words = fmt::format("the form is declared: {}", f.name),
-                           .profile = profile,
-                           .kernel = f.kernel});
+                                                         {&name, 1}, judging.profile.stores)) {
+      if (f.name.empty()) continue;
+      Change change{.words = fmt::format("in the form {}: {}", name, form.formula),
+                    .profile = judging.profile,
+                    .kernel = f.kernel};
+      // Overflows, where a wider type would not.
+      if (form.sound != nullptr && form.by_default) change.profile.excess.reset();
+      if (!is_known) changes.push_back(change);
+      if (contracts || !form.by_default) continue;
+      change.words += ", if a product that is added may stay unrounded";
+      change.profile.contracts = true;
+      unrounded.push_back(std::move(change));
+    }
   }
   for (const std::string& stage : define::stages_of(judging.definition, shapes_of(judging)))
     for (const DType type : {DType::BFloat16, DType::Float16}) {
@@ -293,19 +388,23 @@ std::vector<Change> less_accurate_forms(const LazyOpPtr& kernel, const Judging& 
       std::erase_if(stores, [&](const auto& s) { return s.first == stage; });
       stores.emplace_back(stage, type);
       changes.push_back(
-          {.words = fmt::format("the stage '{}' is stored as {}", stage, name(type)),
+          {.words = fmt::format("if the stage '{}' is stored as {}", stage, name(type)),
            .profile = judging.profile,
            .kernel = define::in_stages(judging.definition, shapes_of(judging), stores)});
     }
+  std::ranges::move(unrounded, std::back_inserter(changes));
   return changes;
 }
 
 std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging) {
   std::vector<Change> changes;
-  const auto add = [&](std::string words, const LazyOpPtr& changed) {
+  const auto add = [&](std::string words, const LazyOpPtr& changed, const std::string& place = {}) {
     const auto is_same = [&](const Change& c) { return same(c.kernel, changed); };
     if (!same(changed, kernel) && std::ranges::none_of(changes, is_same))
-      changes.push_back({.words = std::move(words), .profile = judging.profile, .kernel = changed});
+      changes.push_back({.words = std::move(words),
+                         .profile = judging.profile,
+                         .kernel = changed,
+                         .function = place});
   };
   for (const interp::MissingTerms& missing :
        {interp::MissingTerms{1}, interp::MissingTerms{.count = 1, .first = true},
@@ -348,7 +447,7 @@ std::vector<Change> faults(const LazyOpPtr& kernel, const Judging& judging) {
                      ? LazyOp::make(Op::Function, src, FunctionArg{other(f)})
                      : with_src(n, src);
         }));
-  add_constants(kernel, add);
+  add_constants(kernel, judging, add);
   return changes;
 }
 

@@ -361,8 +361,32 @@ LazyOpPtr in_stages(const LazyOpPtr& kernel, const Judging& judging) {
   return define::in_stages(judging.definition, shapes_of(judging), judging.profile.stores);
 }
 
+std::int64_t element_at(const LazyOpPtr& kernel, std::span<const std::int64_t> at,
+                        const Judging& judging) {
+  const define::Sizes shape = output_shape(judging, kernel);
+  const std::string element = fmt::format("element ({})", fmt::join(at, ", "));
+  std::int64_t flat = 0;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i >= at.size() && shape[i] != 1)
+      throw ShapeError(
+          fmt::format("{}: the output has shape {}; give an index for each axis, as {}", element,
+                      define::str(shape), fmt::join(define::Sizes(shape.size(), 0), ",")));
+    const std::int64_t index = i < at.size() ? at[i] : 0;
+    if (index < 0 || index >= shape[i])
+      throw ShapeError(
+          fmt::format("{}: axis {} of the output has {} elements", element, i, shape[i]));
+    flat = flat * shape[i] + index;
+  }
+  // A kernel has axes of size 1 behind those of its formula.
+  if (std::any_of(at.begin() + static_cast<std::ptrdiff_t>(std::min(at.size(), shape.size())),
+                  at.end(), [](std::int64_t index) { return index != 0; }))
+    throw ShapeError(fmt::format("{}: the output has shape {}", element, define::str(shape)));
+  return flat;
+}
+
 std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
-                                   std::span<const std::int64_t> at, const Judging& judging) {
+                                   std::span<const std::int64_t> place, const Judging& judging) {
+  const std::vector<std::int64_t> at = interp::place_of(element_at(kernel, place, judging), kernel);
   std::vector<ExplainedNode> nodes =
       explain(in_stages(kernel, judging), inputs, at, judging.profile);
   if (!has_formula(judging)) return nodes;

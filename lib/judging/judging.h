@@ -64,7 +64,12 @@ KernelToJudge formula_to_judge(std::string_view text,
 /// The kernel, or its formula with the stages rounded that the profile stores ("stores").
 LazyOpPtr in_stages(const LazyOpPtr& kernel, const Judging& judging);
 
-/// As `explain` of explain.h; a node that is a stage of a composite (docs/define.md) says so.
+/// The flat index of an element of the output: `at` has the axes that the user sees; those of size
+/// 1 at the end may be left out. Throws ShapeError.
+std::int64_t element_at(const LazyOpPtr& kernel, std::span<const std::int64_t> at,
+                        const Judging& judging);
+/// As `explain` of explain.h, at `element_at`; a node that is a stage of a composite
+/// (docs/define.md) says so.
 std::vector<ExplainedNode> explain(const LazyOpPtr& kernel, std::span<Buffer* const> inputs,
                                    std::span<const std::int64_t> at, const Judging& judging);
 
@@ -77,12 +82,16 @@ Verdict judge(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Bu
 /// A profile from JSON. Throws ParseError, also if it has the name of a different built-in one.
 Profile own_profile(std::string_view json);
 
-/// The text of a judging.json, which stands beside the kernel.json (docs/kernel-json.md).
+/// Where the judging of a kernel's file is: judging.json beside kernel.json, x.judging.json beside
+/// x.json (docs/kernel-json.md).
+std::filesystem::path judging_path(const std::filesystem::path& kernel);
+/// The text of a judging.json.
 std::string judging_json(const KernelToJudge& kernel);
 /// The judging in that text, unless it is for another kernel. `folder`: where the text was read.
 /// Throws ParseError.
 Judging judging_from_json(std::string_view text, const KernelFile& kernel, std::string_view folder);
-/// The kernel with the judging.json beside it, if there is one. Throws ParseError or SystemError.
+/// The kernel with the judging of `judging_path`, or of a judging.json beside it, if there is one.
+/// Throws ParseError or SystemError.
 KernelToJudge kernel_to_judge(KernelFile kernel, const std::filesystem::path& path);
 
 }  // namespace touchstone

@@ -129,10 +129,10 @@ std::string order_of(const KernelToJudge& kernel, const std::vector<py::object>&
 
 std::vector<ExplainedNode> explained(const KernelToJudge& kernel,
                                      const std::vector<py::object>& inputs,
-                                     std::vector<std::int64_t> at, const std::string& profile) {
+                                     const std::vector<std::int64_t>& at,
+                                     const std::string& profile) {
   const Judging judging = judging_of(kernel, profile);
   const Arrays arrays = arrays_of(kernel, inputs);
-  at.resize(std::max(at.size(), sizes_of(kernel.ast).size()), 0);  // axes of size 1 at the end
   const Working working;
   return explain(kernel.ast, arrays.raw(), at, judging);
 }

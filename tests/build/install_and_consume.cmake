@@ -96,6 +96,12 @@ if(pkg_config)
   separate_arguments(words UNIX_COMMAND "${out} ${FLAGS}")
   run("${CXX}" -x c++ "${SOURCE}/from_c.cpp" -x none ${words} "-Wl,-rpath,${prefix}/${LIBDIR}" -o "${WORK}/by_pkg_config")
   run("${WORK}/by_pkg_config")
+  # The same for the build folder.
+  set(ENV{PKG_CONFIG_PATH} "${BUILD}")
+  run("${pkg_config}" --cflags --libs touchstone)
+  separate_arguments(words UNIX_COMMAND "${out} ${FLAGS}")
+  run("${CXX}" -x c++ "${SOURCE}/from_c.cpp" -x none ${words} "-Wl,-rpath,${BUILD}" -o "${WORK}/by_build")
+  run("${WORK}/by_build")
 endif()
 
 # Pages and adapters are where the command and the pages say.

@@ -102,10 +102,45 @@ TEST_F(CliJudging, AllRoadsGiveAFormulasOutputTheSameVerdict) {
     }
 }
 
+TEST_F(CliJudging, AKernelWrittenFromATextIsJudgedAsTheText) {
+  const std::string kernel = file("k.json");
+  const Answer written = touchstone_run("kernel 'maximum(x[2], y[2])' --out " + kernel);
+  EXPECT_THAT(written.text, HasSubstr(file("k.judging.json") + ": the text, judged under library"));
+  write(file("x.npy"), {-0.0F, 1});
+  write(file("y.npy"), {0.0F, 2});
+  write(file("right.npy"), {-0.0F, 2});
+  write(file("wrong.npy"), {0, 3});
+  const std::string in = " --in x=" + file("x.npy") + " y=" + file("y.npy") + " --out ";
+  EXPECT_EQ(touchstone_run("check " + kernel + in + file("right.npy")).code, 0);
+  EXPECT_THAT(touchstone_run("check " + kernel + in + file("wrong.npy")).text,
+              AllOf(HasSubstr("first at (1): maximum(x[2], y[2]) gave"),
+                    HasSubstr("x = 1.0, y = 2.0"), HasSubstr("under library (stored in ")));
+  EXPECT_EQ(touchstone_run("explain " + kernel + " --at 0" + in + file("right.npy")).code, 0);
+  fs::remove(file("k.judging.json"));
+  EXPECT_EQ(touchstone_run("check " + kernel + " --in " + file("x.npy") + " " + file("y.npy") +
+                           " --out " + file("right.npy"))
+                .code,
+            1)
+      << "a kernel alone";
+}
+
+TEST_F(CliJudging, AnElementHasTheAxesOfTheFormula) {
+  write_npy(file("x.npy"), {DType::Float32, {2, 3}, std::string(24, '\0')});
+  const std::string ask = "explain --op 'softmax(x, axis=1)' --in " + file("x.npy") + " --at ";
+  EXPECT_EQ(touchstone_run(ask + "1,2").code, 0);
+  EXPECT_THAT(touchstone_run(ask + "1,2 --json").text, HasSubstr(R"({"at":[1,2],)"));
+  EXPECT_THAT(touchstone_run(ask + "1").text,
+              HasSubstr("element (1): the output has shape [2,3]; give an index for each axis"));
+  EXPECT_THAT(touchstone_run(ask + "1,99").text,
+              HasSubstr("element (1, 99): axis 1 of the output has 3 elements"));
+  EXPECT_THAT(touchstone_run(ask + "1,2,3").text,
+              HasSubstr("element (1, 2, 3): the output has shape [2,3]"));
+}
+
 TEST_F(CliJudging, AStoredProfileIsNotForAnotherKernel) {
   const test::JudgedOutput of = test::judged_outputs()[1];
   const std::string one = folder("emit", of, of.right);
-  ASSERT_EQ(touchstone_run("kernel 'x[4] + y[4]' --out " + one + "/kernel.json").code, 0);
+  write_file_atomically(one + "/kernel.json", touchstone_run("kernel 'x[4] + y[4]'").text);
   EXPECT_THAT(touchstone_run("judge --json " + one).text,
               HasSubstr(R"("profile":"glibc","profile_from":"the default")"));
 }
@@ -132,10 +167,13 @@ TEST_F(CliJudging, BlameJudgesAFormulasNodesAsCheckDoes) {
 
 TEST_F(CliJudging, ANamedProfileIsStoredAndCanBeReplaced) {
   const test::JudgedOutput of = test::judged_outputs()[0];
-  const std::string one = folder("probe --seconds 0 --profile ieee", of, of.right);
-  const Answer stored = touchstone_run("judge --json " + one);
-  EXPECT_EQ(stored.code, 1);
-  EXPECT_THAT(stored.text, HasSubstr(R"("profile":"ieee","profile_from":"stored in )"));
+  std::string one;
+  for (const char* verb : {"emit --profile ieee", "probe --seconds 0 --profile ieee"}) {
+    one = folder(verb, of, of.right);
+    const Answer stored = touchstone_run("judge --json " + one);
+    EXPECT_EQ(stored.code, 1);
+    EXPECT_THAT(stored.text, HasSubstr(R"("profile":"ieee","profile_from":"stored in )"));
+  }
   const Answer named = touchstone_run("judge --json --profile library " + one);
   EXPECT_EQ(named.code, 0);
   EXPECT_THAT(named.text, HasSubstr(R"("profile":"library","profile_from":"named by --profile")"));

@@ -15,6 +15,7 @@
 namespace touchstone {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -66,12 +67,25 @@ TEST_F(CliServe, TakesFilesToo) {
   EXPECT_THAT(asked(question(kIn, "\"" + path + "\"")).text, HasSubstr("PASS"));
 }
 
+TEST_F(CliServe, AFormulaIsAKernel) {
+  const auto ask = [&](const char* output) {
+    return asked(R"({"op":"x[2]:u8 + x","inputs":)" + std::string(kIn) + R"(,"output":)" + output +
+                 "}")
+        .text;
+  };
+  EXPECT_THAT(ask(kOut), HasSubstr(R"("verdict":"PASS")"));
+  EXPECT_THAT(ask(kWrong), AllOf(HasSubstr(R"("verdict":"FAIL")"), HasSubstr("x = 2")));
+}
+
 TEST_F(CliServe, WhatIsNoQuestionGetsAnError) {
   const std::pair<std::string, const char*> cases[] = {
       {"garbage", "not a JSON object"},
       {"[]", "not a JSON object"},
       {std::string(100, '['), "deep"},
-      {"{}", R"(\"kernel\" is missing)"},
+      {"{}", R"(give \"kernel\", or a formula as \"op\")"},
+      {R"({"kernel":{},"op":"x[2]"})", R"(give \"kernel\", or a formula as \"op\")"},
+      {R"({"op":7})", R"(\"op\" must be a string)"},
+      {R"({"op":"softmin(x"})", "softmin(x"},
       {R"({"kernel":{}})", "touchstone_kernel"},
       {R"({"kernel":"/no/such.json"})", "/no/such.json"},
       {question("7", kOut), R"(\"inputs\" must be a list)"},

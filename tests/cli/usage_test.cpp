@@ -76,6 +76,16 @@ TEST_F(CliUsage, HelpHasTheVerbsOwnExitCodes) {
               HasSubstr("Exit codes: 0 done, 2 bad usage or input.\n"));
 }
 
+TEST_F(CliUsage, HelpIsAlsoAWord) {
+  EXPECT_EQ(touchstone_run("help").text, touchstone_run("--help").text);
+  for (const std::string verb : {"kernel", "check"}) {
+    const Answer help = touchstone_run("help " + verb);
+    EXPECT_EQ(help.code, 0);
+    EXPECT_EQ(help.text, touchstone_run(verb + " --help").text);
+  }
+  EXPECT_THAT(touchstone_run("help chek").text, HasSubstr("there is no verb 'chek'"));
+}
+
 TEST_F(CliUsage, HelpNamesTheFoldersOfDocumentationAndAdapters) {
   const std::string help = touchstone_run("--help").text;
   for (const auto& [name, inside] :
@@ -131,6 +141,13 @@ TEST_F(CliUsage, AnInputWithoutSizesHasThoseOfItsArray) {
   }
   EXPECT_EQ(touchstone_run("emit " + file("no") + " --in " + x).code, 2);
   EXPECT_EQ(touchstone_run("probe --in " + x).code, 2);
+  write_npy(file("wide.npy"), {DType::Float64, {3}, std::string(24, '\0')});
+  EXPECT_THAT(
+      touchstone_run("check --op 'b - x' --in " + file("wide.npy") + " " + x + " --out " + sum)
+          .text,
+      HasSubstr("contains float32, but the kernel's output is float64; arrays without names "
+                "are taken in the order of first use: b is [3] of float64, x is [2,3] of "
+                "float32; or give them names (b=...)"));
   const Answer lacks = touchstone_run("check --op 'x + y' --in " + x + " --out " + sum);
   EXPECT_EQ(lacks.code, 2);
   EXPECT_THAT(lacks.text, HasSubstr("'y' is input 2, but there are only 1 arrays"));

@@ -231,7 +231,8 @@ TEST(Cause, OfSoftmaxWithoutItsMaximum) {
     for (std::size_t i = 0; i < 16; ++i) sum += std::exp(t.in[0][row * 16 + i]);
     for (std::size_t i = 0; i < 16; ++i) t.out.push_back(std::exp(t.in[0][row * 16 + i]) / sum);
   }
-  EXPECT_EQ(t.under(true).cause, "legal if the form is declared: softmax: unshifted");
+  EXPECT_THAT(t.under(true).cause,
+              HasSubstr("legal in the form unshifted: without subtracting the maximum"));
 }
 
 TEST(Cause, OfElementsInTheWrongPlaces) {
@@ -308,8 +309,8 @@ TEST(Cause, OfWrongConstants) {
     return t.under(true);
   };
   EXPECT_EQ(norm(64, 1e-3).word(), "PASS");
-  EXPECT_EQ(norm(63, 1e-3).cause, "explained if a constant 64.0 is 63.0");
-  EXPECT_EQ(norm(64, 0).cause, "explained if a constant 0.001 is 0.0");
+  EXPECT_EQ(norm(63, 1e-3).cause, "explained if the sum of squares is divided by n - 1 (63)");
+  EXPECT_EQ(norm(64, 0).cause, "explained if eps is 0");
   // The scores are read three times.
   Trial scores{"attention(q[4,16], k[8,16], v[8,4])",
                {drawn(random, 64, 1), drawn(random, 128, 1), drawn(random, 32, 1)},
@@ -330,7 +331,69 @@ TEST(Cause, OfWrongConstants) {
       scores.out.push_back(static_cast<float>(value));
     }
   }
-  EXPECT_EQ(scores.under(true).cause, "explained if a constant 0.25 is 1.0");
+  EXPECT_EQ(scores.under(true).cause, "explained if the factor 0.25 is 1");
+}
+
+TEST(Cause, OfAnotherEpsilon) {
+  test::Draws random(16);
+  for (const double eps : {0.0, 1e-3, 1e-5, 1e-8}) {
+    Trial t{"rms_norm(x[4,64])", {drawn(random, 4 * 64, 0.01F)}, {}};
+    for (std::size_t i = 0; i < 4; ++i) {
+      double squares = 0;
+      for (std::size_t j = 0; j < 64; ++j)
+        squares += std::pow(static_cast<double>(t.in[0][i * 64 + j]), 2) / 64;
+      for (std::size_t j = 0; j < 64; ++j)
+        t.out.push_back(static_cast<float>(static_cast<double>(t.in[0][i * 64 + j]) /
+                                           std::sqrt(squares + eps)));
+    }
+    EXPECT_EQ(t.under(true).cause, fmt::format("explained if eps is {}", eps));
+  }
+}
+
+// E[x^2] - m^2 of data far from 0; sums of squares divided by n - 1.
+TEST(Cause, OfVariancesByMomentsAndOtherDivisors) {
+  test::Draws random(17);
+  Trial moments{"var(x[8,64], axis=1)", {drawn(random, 8 * 64, 1, 100)}, {}};
+  Trial sample = moments;
+  for (std::size_t i = 0; i < 8; ++i) {
+    float sum = 0, squares = 0;
+    double mean = 0, spread = 0;
+    for (std::size_t j = 0; j < 64; ++j) {
+      const float x = moments.in[0][i * 64 + j];
+      sum += x;
+      squares += x * x;
+      mean += static_cast<double>(x) / 64;
+    }
+    for (std::size_t j = 0; j < 64; ++j)
+      spread += std::pow(static_cast<double>(moments.in[0][i * 64 + j]) - mean, 2);
+    moments.out.push_back(squares / 64 - sum / 64 * (sum / 64));
+    sample.out.push_back(static_cast<float>(spread / 63));
+  }
+  EXPECT_THAT(moments.under(true).cause, HasSubstr("legal in the form moments: var = (sum(x*x)"));
+  EXPECT_EQ(sample.under(true).cause,
+            "explained if the sum of squares is divided by n - 1 (63), as with correction=1");
+}
+
+TEST(Cause, OfFormsThatAProfileExcludes) {
+  test::Draws random(18);
+  Trial t{"batch_norm(x[16,8], mean[8], var[8], w[8], b[8])",
+          {drawn(random, 128, 2, 1), drawn(random, 8, 1), drawn(random, 8, 0.1F, 1),
+           drawn(random, 8, 1), drawn(random, 8, 1)},
+          {}};
+  for (std::size_t i = 0; i < 128; ++i) {
+    const std::size_t c = i % 8;
+    const float scale = 1 / std::sqrt(t.in[2][c] + 1e-5F) * t.in[3][c];
+    t.out.push_back(std::fma(t.in[0][i], scale, std::fma(-t.in[1][c], scale, t.in[4][c])));
+  }
+  t.profile = Profile::named("ieee");
+  EXPECT_EQ(t.under(true).word(), "PASS") << "of all forms";
+  EXPECT_EQ(t.under(true, {"definition"}).cause,
+            "legal in the form folded: x*s + (b - mean*s), s = r*w");
+}
+
+TEST(Cause, OfTheSignOfAZero) {
+  Trial t{"-x[2]", {{-0.0F, -1}}, {-0.0F, 1}};
+  EXPECT_EQ(t.under(true).cause, "only the sign of zeros is wrong");
 }
 
 // One result per element of the text's only input.
