@@ -94,8 +94,7 @@ class Search {
       try_all(less_accurate_forms(kernel_, judging_), "legal");
       const bool is_form = words_.starts_with("legal in the form");
       try_all({wide, unlikely}, "legal if");
-      if (words_.empty() || (!is_form && least_ > kWideCause))
-        try_all({unlikely, declared.end()}, "legal if");
+      if (!is_form) try_all({unlikely, declared.end()}, "legal if");
       if (const std::optional<DType> type = type_of_sums_in_turn()) {
         const auto words = fmt::format("terms are added in their order in {}", name(*type));
         if (!words_.starts_with("legal if " + words)) return "explained if " + words;
