@@ -3,7 +3,7 @@
 namespace touchstone::interp {
 
 #if defined(__x86_64__)
-namespace detail {
+namespace vectors {
 // Clang has no preferred width in the attribute.
 #if defined(__clang__)
 #define TOUCHSTONE_LONGEST "avx512f,avx512dq,avx512vl,avx512bw"
@@ -19,7 +19,7 @@ template <class F>
   f();
 }
 #undef TOUCHSTONE_LONGEST
-}  // namespace detail
+}  // namespace vectors
 #endif
 
 /// Calls f, with everything that it calls inlined and compiled for the longest vectors that the
@@ -31,8 +31,8 @@ void in_longest_vectors(const F& f) {
   static const bool is_longest = __builtin_cpu_supports("avx512dq") != 0 &&
                                  __builtin_cpu_supports("avx512vl") != 0 &&
                                  __builtin_cpu_supports("avx512bw") != 0;
-  if (is_longest) return detail::in_avx512(f);
-  if (is_long) return detail::in_avx2(f);
+  if (is_longest) return vectors::in_avx512(f);
+  if (is_long) return vectors::in_avx2(f);
 #endif
   f();
 }

@@ -195,7 +195,7 @@ void divide(const RowRules& rules, const Ends<T>& a, const Ends<T>& b, N n, Ends
     by[i] = is_zero(a, i) != 0 ? 0 : rules.ulp + (rules.unrounded ? 1 - is_one(b, i) : 0);
   widen(out, by, n);
   for (std::int64_t i = 0; i < n; ++i)
-    out.lo[i] = (a.lo[i] >= 0) & (b.lo[i] > 0) & (out.lo[i] < 0) ? -T{} : out.lo[i];
+    out.lo[i] = ((a.lo[i] >= 0) & (b.lo[i] > 0) & (out.lo[i] < 0)) ? -T{} : out.lo[i];
   check_finite(out, n, ok);
 }
 
@@ -385,7 +385,7 @@ void round_to_float(const RowRules& rules, const std::int32_t* by, N n, Ends<dou
   for (std::int64_t i = 0; rules.node.op == Op::Exp2 && i < n; ++i)
     row.lo[i] = row.lo[i] > 0 ? row.lo[i] : 0.0F;
   for (std::int64_t i = 0; keeps_sign(rules.node.op) && i < n; ++i)
-    row.lo[i] = (out.lo[i] >= 0) & (row.lo[i] < 0) ? -0.0F : row.lo[i];
+    row.lo[i] = ((out.lo[i] >= 0) & (row.lo[i] < 0)) ? -0.0F : row.lo[i];
   for (std::int64_t i = 0; i < n; ++i) {
     const double lo = row.lo[i], hi = row.hi[i];
     ok[i] &= is_finite(lo) & is_finite(hi);
@@ -587,7 +587,8 @@ void row(const RowRules& rules, std::span<const LegalBlock* const> operands, std
       if (node.function.or_last) unite(b, n, c, ok);
       break;
   }
-  if (rules.alike && node.op != Op::Neg && node.op != Op::Cast)
+  const bool extends = node.op == Op::Cast && std::is_same_v<T, double>;
+  if (rules.alike && node.op != Op::Neg && !extends)
     for (std::int64_t i = 0; i < n; ++i) {
       c.lo[i] = c.lo[i] == 0 ? -T{} : c.lo[i];
       c.hi[i] = c.hi[i] == 0 ? T{} : c.hi[i];

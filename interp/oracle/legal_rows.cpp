@@ -355,8 +355,9 @@ void apply_legal_cast(const ProgramNode& node, const Profile& profile, const Leg
     with_storage(node.dtype, [&]<class To>(std::type_identity<To>) {
       for (const auto& [i, a] : all) {
         const Legal<To> to = cast_of<To>(node, profile, a);
-        // A zero has the sign of the operand.
-        const bool keeps = is_float_storage<From> && is_float_storage<To>;
+        // Extended, a zero keeps its sign.
+        constexpr bool keeps =
+            is_float_storage<From> && is_float_storage<To> && sizeof(To) > sizeof(From);
         out.set<To>(
             i, keeps && !profile.flushes_outputs && !profile.finite_only ? to : wide.result(to));
       }

@@ -43,7 +43,8 @@ TEST_F(CliKernel, WhatFunctionsComputeAsTheyLikeIsJudgedAsOfALibrary) {
   EXPECT_EQ(touchstone_run("check --op 'exp(x)'" + arrays).code, 0);
   EXPECT_EQ(touchstone_run("check --op 'exp(x)' --profile library" + arrays).code, 0);
   EXPECT_EQ(touchstone_run("check --op 'exp(x)' --profile glibc" + arrays).code, 0);
-  EXPECT_EQ(touchstone_run("check --op 'exp2(x * 1.4426950408889634)'" + arrays).code, 1);
+  EXPECT_EQ(
+      touchstone_run("check --profile glibc --op 'exp2(x * 1.4426950408889634)'" + arrays).code, 1);
   ASSERT_EQ(touchstone_run("kernel 'exp(x[40])' --out " + file("k.json")).code, 0);
   EXPECT_EQ(touchstone_run("check " + file("k.json") + arrays).code, 0);
   EXPECT_THAT(touchstone_run("check --json --op 'exp(x)'" + arrays).text,

@@ -68,7 +68,8 @@ std::vector<float> softmax_of(const Rows& rows, bool by_reciprocal) {
     float most = -INFINITY;
     for (const float x : row) most = larger(most, x);
     std::vector<float> e;
-    for (const float x : row) e.push_back(exp2_of((x - most) * 1.4426950408889634F));
+    for (const float x : row)  // correctly rounded
+      e.push_back(static_cast<float>(std::exp(static_cast<double>(x - most))));
     const float s = sum_of(e), r = 1 / s;
     for (const float x : e) out.push_back(by_reciprocal ? x * r : x / s);
   }

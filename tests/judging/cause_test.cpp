@@ -382,7 +382,8 @@ TEST(Cause, OfFormsThatAProfileExcludes) {
           {}};
   for (std::size_t i = 0; i < 128; ++i) {
     const std::size_t c = i % 8;
-    const float scale = 1 / std::sqrt(t.in[2][c] + 1e-5F) * t.in[3][c];
+    const double variance = static_cast<double>(t.in[2][c] + 1e-5F);
+    const float scale = static_cast<float>(1 / std::sqrt(variance)) * t.in[3][c];
     t.out.push_back(std::fma(t.in[0][i], scale, std::fma(-t.in[1][c], scale, t.in[4][c])));
   }
   t.profile = Profile::named("ieee");
