@@ -105,8 +105,8 @@ struct Profile {
   const FunctionError& error_of(NamedFunction f) const {
     return functions[static_cast<std::size_t>(f)];
   }
-  /// True if the declared error is below glibc's: then it is the whole claim, and the formula of our
-  /// own devices does not count.
+  /// True if the declared error is below glibc's: then it is the whole claim, and the formula of
+  /// our own devices does not count.
   bool is_sharp(NamedFunction f) const { return error_of(f).ulp < info(f).glibc; }
   /// True if only results of functions and sums may differ from the reference's.
   bool exact_elsewhere() const {

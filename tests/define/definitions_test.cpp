@@ -377,8 +377,8 @@ TEST(Definitions, ThoseThatFunctionsComputeAsTheyLikeAreLoose) {
   for (const char* text : {"softmax(x[4])", "attention(q[2,3], k[2,3], v[2,3])", "1 + exp(x[4])",
                            "avg_pool1d(x[1,1,4], size=2)", "sum(sigmoid(x[4]))", "relu(x[2])",
                            "max(x[4])", "min(x[4])", "maximum(x[2], y[2])",
-                           "max_pool1d(x[1,1,4], size=2)", "max_pool2d(x[1,1,4,4], size=2)", "exp2(x[4])",
-                           "log2(x[4])", "sin(x[4])", "remainder(x[4], y[4])"})
+                           "max_pool1d(x[1,1,4], size=2)", "max_pool2d(x[1,1,4,4], size=2)",
+                           "exp2(x[4])", "log2(x[4])", "sin(x[4])", "remainder(x[4], y[4])"})
     EXPECT_EQ(usual_profile(parse(text).is_loose), "library") << text;
   for (const char* text : {"sum(x[4])", "sqrt(x[4])", "matmul(a[2,3], b[3,2])", "x[4] / 3",
                            "conv1d(x[1,1,4], w[1,1,2])", "recip(x[4])", "cumsum(x[4])"})

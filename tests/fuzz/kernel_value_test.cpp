@@ -127,7 +127,8 @@ TEST(ReferenceCheck, NamesTheSideThatTheDefinitionBearsOut) {
   EXPECT_EQ(*untrue(c, wrong).what, "element 1 is 3.0 by definition, and 3.5 on the reference");
   EXPECT_NE(borne_out(c, wrong, right, 1).find("as on the reference"), std::string::npos);
   EXPECT_NE(borne_out(c, right, wrong, 1).find("the reference is at fault"), std::string::npos);
-  EXPECT_NE(borne_out(c, right, right, 1).find("the oracle, or a declared profile"), std::string::npos);
+  EXPECT_NE(borne_out(c, right, right, 1).find("the oracle, or a declared profile"),
+            std::string::npos);
 }
 
 TEST(ReferenceCheck, BoundsThatAreFarTooWideAreTold) {
