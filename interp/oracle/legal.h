@@ -179,7 +179,10 @@ Legal<T> widened(Legal<T> a, std::int64_t ulp) {
 template <class T>
 Legal<T> not_negative(Legal<T> a) {
   if constexpr (is_float_storage<T>)
-    if (a.number && !a.any && scalar::cmplt(a.lo, T{})) a.lo = scalar::neg(T{});
+    if (a.number && !a.any && scalar::cmplt(a.lo, T{})) {
+      a.lo = a.is_infinity() ? a.hi : scalar::neg(T{});
+      a.apart = false;
+    }
   return a;
 }
 

@@ -70,6 +70,12 @@ inline Legal<double> extended(const Legal<double>& ends, const Slack& slack) {
   return Legal<double>::range(ends.lo - by, ends.hi + by);
 }
 
+/// Finite operands at which the function is infinite; elsewhere such a result is an overflow.
+inline bool is_pole(NamedFunction f, double x) {
+  if (f == NamedFunction::Atanh) return std::abs(x) == 1;
+  return info(f).course == Course::Poles && x <= 0 && x == std::floor(x);
+}
+
 /// Legal results at single operands. Zeros and infinities give an exact result if that is 0, 1/2, 1
 /// or infinite; at the end of an interval, only if it is 0 or infinite.
 template <class T>
@@ -82,9 +88,8 @@ Legal<T> function_at(NamedFunction f, T x, T y, const Slack& slack, bool is_end 
   if (!result.number || info(f).exact) return result;
   const auto size = std::abs(static_cast<double>(scalar::detail::computing(result.lo)));
   const bool plain = size == 0 || is_infinite(result.lo) || (!is_end && (size == 0.5 || size == 1));
-  const auto at = std::abs(static_cast<double>(scalar::detail::computing(x)));
-  const bool is_pole = f == NamedFunction::Atanh || info(f).course == Course::Poles;
-  if (is_infinite(result.lo) && is_pole && at < 0x1p53) return result;  // not an overflow
+  if (is_infinite(result.lo) && is_pole(f, static_cast<double>(scalar::detail::computing(x))))
+    return result;
   if (plain && (special(x) || (info(f).arity == 2 && special(y)))) return result;
   if constexpr (sizeof(T) < sizeof(double)) {
     // Beyond twice the largest number, an error of so few ULP cannot lead back to it.
@@ -169,8 +174,8 @@ requires is_float_storage<T> Legal<T> function(NamedFunction f, const Legal<T>& 
     };
     return Legal<T>::one_of({at(false, false), at(false, true), at(true, false), at(true, true)});
   }
-  const bool is_pole = a.is_zero() && (row.course == Course::Poles || f == NamedFunction::Rsqrt);
-  if (is_pole || (a.apart && a.is_infinity())) {  // of either sign: no numbers between the two
+  const bool at_zero = a.is_zero() && (row.course == Course::Poles || f == NamedFunction::Rsqrt);
+  if (at_zero || (a.apart && a.is_infinity())) {  // of either sign: no numbers between the two
     Legal<T> out =
         Legal<T>::one_of({function_at(f, a.lo, a.lo, slack), function_at(f, a.hi, a.hi, slack)});
     out.nan = out.nan || a.nan;

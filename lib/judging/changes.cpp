@@ -84,7 +84,9 @@ std::vector<std::pair<std::string, double>> arguments_of(const Judging& judging)
     text += " " + define::definition(name).signature;
   for (std::size_t equals = 0; (equals = text.find('=', equals)) != std::string::npos; ++equals) {
     std::size_t begin = equals;
-    while (begin > 0 && (text[begin - 1] == '_' || std::isalnum(text[begin - 1]) != 0)) --begin;
+    while (begin > 0 && (text[begin - 1] == '_' ||
+                         std::isalnum(static_cast<unsigned char>(text[begin - 1])) != 0))
+      --begin;
     double value = 0;
     const char* const end = text.data() + text.size();
     if (std::from_chars(text.data() + equals + 1, end, value).ec == std::errc() && begin < equals)
@@ -125,6 +127,16 @@ std::string count_in_words(std::int64_t count, std::int64_t terms) {
   return fmt::format("n {} {}", count < terms ? '-' : '+', std::abs(count - terms));
 }
 
+// 0 if a size is a variable.
+std::int64_t terms_of(const LazyOp& reduce) {
+  std::int64_t terms = 1;
+  for (const int axis : reduce.reduce_arg().axes) {
+    const sint& size = reduce.src()[0]->shape()[static_cast<std::size_t>(axis)];
+    terms *= size.is_int() ? size.as_int() : 0;
+  }
+  return terms;
+}
+
 // What a changed operand of `user` means, in the words of the formula.
 std::string words_of(const LazyOp& user, const Scalar& value, double other,
                      std::span<const std::pair<std::string, double>> arguments, bool is_divisor) {
@@ -135,10 +147,8 @@ std::string words_of(const LazyOp& user, const Scalar& value, double other,
   if (is_divisor) {
     const LazyOp* sum = user.src()[0].get();
     while (sum->op() == Op::Cast || sum->op() == Op::Noop) sum = sum->src()[0].get();
-    if (sum->op() == Op::ReduceSum) {
-      std::int64_t terms = 1;
-      for (const int axis : sum->reduce_arg().axes)
-        terms *= sum->src()[0]->shape()[static_cast<std::size_t>(axis)].as_int();
+    const std::int64_t terms = sum->op() == Op::ReduceSum ? terms_of(*sum) : 0;
+    if (terms > 0 && std::abs(value.to_double() - static_cast<double>(terms)) <= 1) {
       const auto divisor = static_cast<std::int64_t>(other);
       const LazyOp& term = *sum->src()[0];
       const bool is_square = term.op() == Op::Mul && same(term.src()[0], term.src()[1]);

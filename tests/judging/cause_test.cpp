@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <functional>
+#include <numeric>
 
 #include <gmock/gmock.h>
 
@@ -372,6 +373,16 @@ TEST(Cause, OfVariancesByMomentsAndOtherDivisors) {
   EXPECT_THAT(moments.under(true).cause, HasSubstr("legal in the form moments: var = (sum(x*x)"));
   EXPECT_EQ(sample.under(true).cause,
             "explained if the sum of squares is divided by n - 1 (63), as with correction=1");
+}
+
+TEST(Cause, OfADivisorThatDoesNotCountTheTerms) {
+  test::Draws random(19);
+  Trial t{"sum(x[8,8], axis=1) / 4", {drawn(random, 64, 1, 3)}, {}};
+  for (std::size_t i = 0; i < 8; ++i)
+    t.out.push_back(std::accumulate(t.in[0].begin() + static_cast<std::ptrdiff_t>(8 * i),
+                                    t.in[0].begin() + static_cast<std::ptrdiff_t>(8 * i + 8), 0.F) /
+                    3);
+  EXPECT_EQ(t.under(true).cause, "explained if the divisor 4 is 3");
 }
 
 TEST(Cause, OfFormsThatAProfileExcludes) {

@@ -1,6 +1,7 @@
 // Operands whose zeros may have either sign.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -73,6 +74,18 @@ TEST(Zeros, AndPolesHaveTheResultsOfTheStandard) {
       for (const float other : {42.F, kNan, -c.legal})
         EXPECT_EQ(word(other), "FAIL") << text << " " << other;
     }
+}
+
+// digamma(x) is nearly -1/x there.
+TEST(Zeros, AnOverflowIsNoPole) {
+  const KernelToJudge kernel = formula_to_judge("digamma(x[1]:f64)");
+  const std::unique_ptr<Device> host = make_interpreted_device();
+  Buffer x(*host, DType::Float64, 1), y(*host, DType::Float64, 1);
+  x.write(std::span<const double>(std::array<double, 1>{5.562684646268003e-309}));
+  y.write(std::span<const double>(std::array<double, 1>{std::numeric_limits<double>::lowest()}));
+  Buffer* const all[] = {&y, &x};
+  const Profile sharp = Profile::from_json(R"({"name": "t", "ulp": {"digamma": 4}})");
+  EXPECT_NE(judge(kernel.ast, all, y, sharp).word(), std::string("FAIL"));
 }
 
 // No order of rounding makes a sum of squares negative, so its root is a number.
