@@ -9,6 +9,7 @@
 #include "touchstone/clang/compiler.h"
 #include "touchstone/cli/judging/kernel_io.h"
 #include "touchstone/cli/models/kernels_page.h"
+#include "touchstone/cli/models/layout_text.h"
 #include "touchstone/cli/program/search_progress.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
@@ -50,18 +51,6 @@ bool is_file(const std::string& text) {
   return text.ends_with(".json") || std::filesystem::is_regular_file(text, ignored);
 }
 
-// The axes that opts number, the list of opts, and the effect of each.
-std::string layout_of(const LazyOpPtr& kernel, const CodegenOptions& options) {
-  const LazyOpPtr axes = axes_of_opts(kernel, options);
-  const Opts opts = options.opts ? *options.opts : hand_coded_optimizations(kernel, options);
-  if (const auto why = refusal(kernel, opts, options)) throw AstError(*why);
-  std::string text = fmt::format("{}\naxes of the output: {}\n", str(opts),
-                                 str(std::span<const sint>(axes->shape())));
-  for (const Opt& opt : opts)
-    text += fmt::format("  {:<24} {}\n", str(Opts{opt}), info(opt.kind).effect);
-  return text;
-}
-
 // Returns the list found.
 std::string search_layout(const LazyOpPtr& kernel, const KernelOptions& o) {
   BeamOptions options;
@@ -94,7 +83,7 @@ std::string at_stage(const LazyOpPtr& kernel, const std::string& stage, const st
   ClangOptions options = ClangOptions::from_environment();
   options.codegen = for_this_machine(options);
   if (!opts.empty()) options.codegen.opts = parse_opts(opts);
-  if (stage == "opts") return layout_of(kernel, options.codegen);
+  if (stage == "opts") return layout_text(kernel, options.codegen);
   const LinearKernel linear = linearize(kernel, options.codegen);
   if (stage == "steps") return str(linear);
   if (stage == "profile") return profile_json(linear) + "\n";

@@ -196,10 +196,10 @@ class LegalFloatSum : public LegalReducer {
   }
 
   void feed(const LegalBlock& in, std::int64_t first, std::int64_t count) override {
+    const std::int64_t before = nonzero_;
     if (in.determined && !profile_->flushes_inputs && !has_running_sums() && count > 0 &&
         add_numbers({in.lo.begin<T>() + first, static_cast<std::size_t>(count)})) {
-      for (std::int64_t i = first; i < first + count && !unrounded_; ++i)
-        unrounded_ = in.unrounded(i);
+      if (in.unrounded()) mark_unrounded(in, first, count, nonzero_ - before == count);
       last_ = in.get<T>(first + count - 1);
       total_ += count;
       return;
@@ -249,7 +249,8 @@ class LegalFloatSum : public LegalReducer {
                                                     : narrow;
       }
     });
-    if (negative_.terms == 0 && maybe_negative_infinity_ == 0) sum = legal::not_negative(sum);
+    if (negative_.terms == 0 && maybe_negative_infinity_ == 0 && !below_)
+      sum = legal::not_negative(sum);
     if (profile_->flushes_outputs) sum = legal::flushed(sum);
     if (profile_->finite_only && (sum.nan || sum.has_infinity())) sum = Legal<T>::anything();
     out.set<T>(at, sum);
@@ -264,6 +265,22 @@ class LegalFloatSum : public LegalReducer {
 
  private:
   static double value(T x) { return static_cast<double>(scalar::detail::computing(x)); }
+
+  // Notes the unrounded products among determined terms; `none_is_zero`: as rounded.
+  void mark_unrounded(const LegalBlock& in, std::int64_t first, std::int64_t count,
+                      bool none_is_zero) {
+    const T* terms = in.lo.begin<T>();
+    for (std::int64_t i = first; i < first + count && !(unrounded_ && none_is_zero); ++i)
+      if (in.unrounded(i)) {
+        unrounded_ = true;
+        if (is_zero_value(terms[i])) underflows(terms[i]);
+      }
+  }
+  // A product that rounds to this zero and may be added unrounded is not zero.
+  void underflows(T zero) {
+    ++underflowed_;
+    below_ = below_ || std::signbit(value(zero));
+  }
 
   // Adds determined terms as `add` does, but faster; false if one is not finite.
   bool add_numbers(std::span<const T> terms) {
@@ -336,7 +353,10 @@ class LegalFloatSum : public LegalReducer {
       const T end = std::isinf(low) ? term.hi : term.lo;
       return add(Legal<T>::point(end), false);
     }
-    if (low == 0 && high == 0) return;
+    if (low == 0 && high == 0) {
+      if (unrounded) underflows(term.lo);
+      return;
+    }
     if (low == high) {
       same_.add(term.lo);
       lowest_bit_ = std::min(lowest_bit_, lowest_bit(low));
@@ -619,7 +639,8 @@ class LegalFloatSum : public LegalReducer {
   // Additions on the longest path from a term to the result.
   std::int64_t height() const {
     const std::int64_t runs = (total_ + profile_->block - 1) / profile_->block;
-    std::int64_t declared = nonzero_ - 1;
+    const std::int64_t others = nonzero_ + underflowed_ - 1;
+    std::int64_t declared = others;
     if (profile_->order == SumOrder::Pairwise || is_tree())
       declared = static_cast<std::int64_t>(std::bit_width(
                      static_cast<std::uint64_t>(std::max<std::int64_t>(runs, 1) - 1))) +
@@ -627,17 +648,17 @@ class LegalFloatSum : public LegalReducer {
     if (profile_->order == SumOrder::Numpy)
       declared =
           node_->row == 0
-              ? nonzero_ - 1
+              ? others
               : declared + (total_ + node_->row - 1) / node_->row *
                                (1 + (node_->row - 1) / static_cast<std::int64_t>(kNumpyBuffer));
     if (profile_->order == SumOrder::Lanes) declared = runs - 1 + profile_->block - 1;
     if (profile_->order == SumOrder::Folded)
       declared = runs + std::countr_zero(static_cast<std::uint64_t>(profile_->block)) - 1;
-    return std::max<std::int64_t>(std::min(declared, nonzero_ - 1), 0);
+    return std::max<std::int64_t>(std::min(declared, others), 0);
   }
 
   SumSizes sizes(double sum, double height) const {
-    const auto count = static_cast<double>(nonzero_);
+    const auto count = static_cast<double>(nonzero_ + underflowed_);
     const double up = 1 + (count + 4) * 0x1p-52;  // error of sums in double
     const bool lanes = profile_->order == SumOrder::Lanes || profile_->order == SumOrder::Folded;
     const std::int64_t blocks = (total_ + profile_->block - 1) / profile_->block;
@@ -659,7 +680,7 @@ class LegalFloatSum : public LegalReducer {
     const double u = std::ldexp(truncates ? 2 : 1, -digits<A>());
     const auto h = static_cast<double>(height() + (narrowed ? 1 : 0));
     if (h * u >= 0.5) return HUGE_VAL;
-    const auto count = static_cast<double>(nonzero_);
+    const auto count = static_cast<double>(nonzero_ + underflowed_);
     double bound = any_order_bound(sizes(sum, h), u,
                                    profile_->order == SumOrder::Any && !narrowed && !truncates);
     // A unit that adds k >= 4 terms and the running sum at once, all cut to a multiple of the last
@@ -689,11 +710,13 @@ class LegalFloatSum : public LegalReducer {
   const ProgramNode* node_;
   DType accumulator_;
   const Profile* profile_;
-  bool narrows_ = false;    // the accumulator rounds terms
-  std::int64_t total_ = 0;  // terms including zeros
-  Legal<T> last_{};         // the last term; the sum if it is the only one
-  bool unrounded_ = false;  // a term may be an unrounded product
-  bool replayed_ = true;    // running_ has every term, in the declared order
+  bool narrows_ = false;          // the accumulator rounds terms
+  std::int64_t total_ = 0;        // terms including zeros
+  Legal<T> last_{};               // the last term; the sum if it is the only one
+  bool unrounded_ = false;        // a term may be an unrounded product
+  std::int64_t underflowed_ = 0;  // of these, products that round to 0
+  bool below_ = false;            // one of them is negative
+  bool replayed_ = true;          // running_ has every term, in the declared order
   std::vector<std::pair<double, double>> running_;  // ends of running sums, filled round-robin
   std::vector<Term> terms_;                         // of a tree, to replay
   std::size_t lane_ = 0;                            // index of the next one

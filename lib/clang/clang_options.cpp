@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "touchstone/clang/machine.h"
 #include "touchstone/process/room.h"
 
 namespace touchstone {
@@ -42,17 +43,7 @@ bool fuses_products_at_once() {
 
 CodegenOptions for_this_machine(const ClangOptions& clang) {
   CodegenOptions options = clang.codegen;
-#ifdef __x86_64__
-  const bool many_registers = clang.march == "native" && __builtin_cpu_supports("avx512f") != 0;
-#else
-  const bool many_registers = false;
-#endif
-  // Accumulators use half of the registers: of 32 with 16 float32 each, or of 16 with 8 each.
-  if (options.sizes == LayoutSizes{} && !many_registers) {
-    options.sizes.block_rows = 4;
-    options.sizes.block_lanes = 16;
-    options.sizes.window_vectors = 4;
-  }
+  if (options.sizes == LayoutSizes{}) options.sizes = sizes_for(this_machine(clang));
   return options;
 }
 

@@ -51,6 +51,12 @@ Tensor slope_of_product(T g, T x, T s, T slope) { return mul(g, s + x * s * (1.0
 // NaN.
 Tensor near_zero(T x, int most) { return x.clamp(-most, most); }
 
+// Where both are 0, 1, so that the gradients there are 0.
+Tensor radius(T x, T y) {
+  const Tensor r = hypot(x, y);
+  return Tensor::where(r == 0, 1, r);
+}
+
 // The share of x in the gradient of max(x, y): 1 where x is not smaller or either is NaN; 1/2 at a
 // tie.
 Tensor share(T x, T y) { return sub(like(x, 1), add(less(x, y), mul(equal(x, y), like(x, 0.5)))); }
@@ -159,11 +165,11 @@ constexpr std::array<BinaryRule, 7> kBinary = {{
      [](T g, T x, T y) { return mul(share(x, y), g); },
      [](T g, T x, T y) { return mul(share(y, x), g); }},
     {Binary::Atan2, "atan2", call<NamedFunction::Atan2>,
-     [](T g, T y, T x) { return g * (x / hypot(x, y) / hypot(x, y)); },
-     [](T g, T y, T x) { return g * (-y / hypot(x, y) / hypot(x, y)); }},
+     [](T g, T y, T x) { return g * (x / radius(x, y) / radius(x, y)); },
+     [](T g, T y, T x) { return g * (-y / radius(x, y) / radius(x, y)); }},
     {Binary::Hypot, "hypot", call<NamedFunction::Hypot>,
-     [](T g, T x, T y) { return g * (x / hypot(x, y)); },
-     [](T g, T x, T y) { return g * (y / hypot(x, y)); }},
+     [](T g, T x, T y) { return g * (x / radius(x, y)); },
+     [](T g, T x, T y) { return g * (y / radius(x, y)); }},
 }};
 // clang-format on
 

@@ -113,6 +113,36 @@ TEST(Zeros, VariancesAreNotNegative) {
   }
 }
 
+// Unrounded in a wide accumulator, products that round to 0 have a sum.
+TEST(Zeros, OfProductsThatUnderflowMayAddUp) {
+  test::Draws random(31);
+  for (const int n : {2, 7, 64, 1000}) {
+    for (const float shift : {0.F, 1e-43F, 1e-38F}) {
+      const auto count = static_cast<std::size_t>(n);
+      test::Floats x = test::drawn(random, count, 1e-23F, 1e-23F);
+      test::Floats y = test::drawn(random, count, 2e-23F, -1e-23F);
+      x[0] = shift, y[0] = 1;  // one product is exact
+      double wide = 0, all = 0;
+      float narrow = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        const double product = static_cast<double>(x[i]) * static_cast<double>(y[i]);
+        wide += product;
+        all += std::abs(product);
+        narrow += x[i] * y[i];
+      }
+      const auto word = [&](double out) {
+        return test::Trial{
+            fmt::format("sum(x[{}] * y[{}])", n, n), {x, y}, {static_cast<float>(out)}}
+            .under(true)
+            .word();
+      };
+      EXPECT_NE(word(wide), "FAIL") << n << " " << shift << " " << wide;
+      EXPECT_NE(word(static_cast<double>(narrow)), "FAIL") << n << " " << shift;
+      EXPECT_EQ(word(wide + 4 * all + 1e-41), "FAIL") << n << " " << shift;
+    }
+  }
+}
+
 // A profile whose functions err by less than glibc's makes no use of our own formulas.
 TEST(NamedFunctions, HaveTheErrorsThatAProfileDeclares) {
   test::Draws random(11);

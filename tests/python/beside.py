@@ -683,7 +683,7 @@ def compare(table, draws, only=None, kind="float32", statuses=None):
 
 
 ELEMENTWISE = ("exp2 log2 sin sqrt exp expm1 log log10 log1p rsqrt sigmoid silu tanh erf erfc gelu softplus cos tan asin acos atan atan2 sinh cosh asinh acosh atanh pow cbrt hypot "
-               "lgamma digamma erfinv floor ceil round trunc sign floor_div remainder selu elu mish softsign logsigmoid hardswish tanhshrink logit").split()
+               "lgamma digamma erfinv floor ceil round trunc sign floor_div remainder selu elu mish softsign logsigmoid hardswish tanhshrink logit gelu_tanh").split()
 UFUNCS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "atan2": "arctan2", "asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh", "pow": "power", "round": "rint", "floor_div": "floor_divide"}
 
 

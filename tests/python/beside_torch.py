@@ -35,7 +35,7 @@ def scattered(x, index, updates, axis, reduce):
 FUNCTIONS = {
     **same(*("exp2 log2 sin sqrt neg abs relu exp expm1 log log10 log1p rsqrt sigmoid tanh erf erfc cos tan asin acos atan sinh cosh asinh acosh atanh "
              "lgamma digamma erfinv floor ceil round trunc sign signbit square isnan isinf isfinite frac").split()),
-    "recip": torch.reciprocal, "silu": f.silu, "gelu": f.gelu, "softplus": f.softplus, "mish": f.mish, "softsign": f.softsign, "logsigmoid": f.logsigmoid, "relu6": f.relu6, "hardsigmoid": f.hardsigmoid,
+    "recip": torch.reciprocal, "silu": f.silu, "gelu": f.gelu, "gelu_tanh": lambda x: f.gelu(x, approximate="tanh"), "softplus": f.softplus, "mish": f.mish, "softsign": f.softsign, "logsigmoid": f.logsigmoid, "relu6": f.relu6, "hardsigmoid": f.hardsigmoid,
     "hardswish": f.hardswish, "selu": f.selu, "tanhshrink": f.tanhshrink, "logit": torch.logit, "hardtanh": f.hardtanh,
     **{n: lambda x, y, g=getattr(torch, t): g(*torch.broadcast_tensors(x, y)) for n, t in {"add": "add", "sub": "sub", "mul": "mul", "div": "div", "mod": "fmod", "maximum": "maximum", "minimum": "minimum", "cmplt": "lt", "cmpeq": "eq",
        "copysign": "copysign", "next_after": "nextafter", "heaviside": "heaviside", "atan2": "atan2", "pow": "pow", "hypot": "hypot", "remainder": "remainder", "logaddexp": "logaddexp", "xlogy": "xlogy", "floor_div": "floor_divide",

@@ -54,6 +54,20 @@ TEST_P(Limits, ValuesAndGradientsAreThoseOfTheLimitForm) {
   const auto none = Reduction::None;
   const Row rows[] = {
       {"bce at 0 and 1", bce({0, 1, 1, 0}), {0, 1, 0, 1}, {0, 0, 100, 100}, {1, -1, 0, 0}},
+      {"hypot at 0",
+       [&](const Tensor& x) {
+         return hypot(x, like(x, {0, 0, 4}));
+       },
+       {0, -2, 3},
+       {0, 2, 5},
+       {0, -1, 0.6}},
+      {"atan2 at 0",
+       [&](const Tensor& y) {
+         return atan2(y, like(y, {0, 1}));
+       },
+       {0, 0},
+       {0, 0},
+       {0, 1}},
       {"bce of a sigmoid",
        [&](const Tensor& x) {
          return bce({1, 0, 1})(x.sigmoid());

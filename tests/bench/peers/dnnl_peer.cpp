@@ -3,7 +3,10 @@
 #include <memory>
 #include <unordered_map>
 
+#include <fmt/format.h>
 #include <oneapi/dnnl/dnnl.hpp>
+
+#include "touchstone/base/error.h"
 
 extern "C" void omp_set_num_threads(int);
 
@@ -50,6 +53,20 @@ std::function<void()> dnnl_convolution(const ConvSizes& s, int threads) {
                 {DNNL_ARG_WEIGHTS, memory(chosen.weights_desc(), engine)},
                 {DNNL_ARG_DST, memory(chosen.dst_desc(), engine)}},
                threads);
+}
+
+void dnnl_product(const ProductSizes& s, bool transposes, const float* a, const float* b, float* c,
+                  int threads) {
+  omp_set_num_threads(threads);
+  if (dnnl_sgemm('N', transposes ? 'T' : 'N', s.m, s.n, s.k, 1, a, s.k, b, transposes ? s.k : s.n,
+                 0, c, s.n) != dnnl_success)
+    throw Error("dnnl_sgemm failed");
+}
+
+std::string dnnl_name() {
+  const dnnl_version_t& version = *dnnl_version();
+  return fmt::format("{}.{}.{}, ISA {:#x}", version.major, version.minor, version.patch,
+                     static_cast<int>(dnnl_get_effective_cpu_isa()));
 }
 
 std::function<void()> dnnl_softmax(std::int64_t rows, std::int64_t columns, int threads) {

@@ -1,6 +1,6 @@
 #include "sleef_peer.h"
 
-#include <thread>
+#include <cstdlib>
 #include <vector>
 
 #include <immintrin.h>
@@ -24,7 +24,9 @@ void by_8(const float* from, float* to, std::int64_t count) {
 
 Range range_of(std::string_view name) {
   const auto fitting = [](Range of_16, Range of_8) {
-    return __builtin_cpu_supports("avx512f") != 0 ? of_16 : of_8;
+    const char* const march = std::getenv("TOUCHSTONE_MARCH");
+    const bool held = march != nullptr && std::string_view(march) == "x86-64-v3";
+    return !held && __builtin_cpu_supports("avx512f") != 0 ? of_16 : of_8;
   };
   if (name == "exp2") return fitting(by_16<Sleef_exp2f16_u10avx512f>, by_8<Sleef_exp2f8_u10avx2>);
   if (name == "log2") return fitting(by_16<Sleef_log2f16_u10avx512f>, by_8<Sleef_log2f8_u10avx2>);
@@ -33,22 +35,16 @@ Range range_of(std::string_view name) {
 
 }  // namespace
 
-std::function<void()> sleef_function(std::string_view name, std::int64_t count, int threads) {
+std::function<void(int, int)> sleef_function(std::string_view name, std::int64_t count) {
   const auto size = static_cast<std::size_t>(count);
   std::vector<float> from(size);
   for (std::size_t i = 0; i < size; ++i)
     from[i] = static_cast<float>(static_cast<double>(i * 2654435761U % 65536) / 65536.0);
-  return
-      [=, range = range_of(name), from = std::move(from), to = std::vector<float>(size)]() mutable {
-        std::vector<std::thread> others;
-        const auto part = [&](std::int64_t t) {
-          const std::int64_t begin = count * t / threads, end = count * (t + 1) / threads;
-          range(from.data() + begin, to.data() + begin, end - begin);
-        };
-        for (int t = 1; t < threads; ++t) others.emplace_back(part, t);
-        part(0);
-        for (std::thread& t : others) t.join();
-      };
+  return [=, range = range_of(name), from = std::move(from), to = std::vector<float>(size)](
+             std::int64_t part, std::int64_t parts) mutable {
+    const std::int64_t begin = count * part / parts, end = count * (part + 1) / parts;
+    range(from.data() + begin, to.data() + begin, end - begin);
+  };
 }
 
 }  // namespace touchstone::peers
