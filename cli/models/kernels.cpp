@@ -3,8 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/file.h"
+#include "touchstone/clang/clang_options.h"
 #include "touchstone/cli/indices/index_stats.h"
 #include "touchstone/cli/models/kernels_page.h"
+#include "touchstone/cli/models/layout_text.h"
 #include "touchstone/cli/models/model_graph.h"
 #include "touchstone/cli/models/program_kernels.h"
 #include "touchstone/cli/program/answer_lines.h"
@@ -48,6 +50,12 @@ void print_source(const std::vector<LazyOpPtr>& kernels) {
   for (const LazyOpPtr& kernel : kernels)
     fmt::print("\n{}\n{}", str(kernel),
                render_vector_function(linearize(kernel), kernel_name(kernel)));
+}
+
+void print_layouts(const std::vector<LazyOpPtr>& kernels) {
+  const CodegenOptions options = for_this_machine(ClangOptions::from_environment());
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    fmt::print("\n{} {}: {}", i, kernel_name(kernels[i]), layout_text(kernels[i], options));
 }
 
 void print_counts(const models::Model& model) {
@@ -172,7 +180,9 @@ int run_kernels(const KernelsOptions& options) {
     fmt::print("{}: {}\n", bold(model.name), model.what);
     print_table(kernels);
     if (options.source) print_source(kernels);
+    if (options.why) print_layouts(kernels);
   }
+  if (options.why) fmt::print("\n{}", machine_text());
   return kExitOk;
 }
 

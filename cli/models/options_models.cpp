@@ -88,6 +88,11 @@ Verb kernels_verb(CLI::App& app) {
   v->add_flag("--json", o.json, "Print one kernel per line; without a model one model per line");
   v->add_flag("--jsonl", o.jsonl,
               "Print one JSON object per model: kernels, loads, stores and flops");
+  v->add_flag(
+       "--why", o.why,
+       "Print each layout for CLANG, and the registers and caches that its sizes follow from")
+      ->needs("model")
+      ->excludes("--json", "--jsonl");
   v->add_option("--opt", o.opt, "Level of fusion (docs/lazy.md) [TOUCHSTONE_OPT, or 2]")
       ->check(CLI::Range(0, 4));
   v->add_flag(

@@ -207,6 +207,7 @@ struct KernelsOptions {
   std::vector<std::string> models;
   bool backward = false;
   bool source = false;
+  bool why = false;  // the layout of each, and what layouts follow from
   bool json = false;
   bool jsonl = false;
   int opt = -1;  // -1: of the environment, or the default

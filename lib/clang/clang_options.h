@@ -65,7 +65,7 @@ std::optional<int> number_from_environment(const char* name, int least, int most
 /// True if this processor has a fused multiply-add instruction.
 bool fuses_products_at_once();
 
-/// Returns the options' codegen with default sizes adapted to the registers of the processor.
+/// Returns the options' codegen with default sizes adapted to the processor (machine.h).
 CodegenOptions for_this_machine(const ClangOptions& clang);
 
 }  // namespace touchstone
