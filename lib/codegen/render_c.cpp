@@ -202,7 +202,14 @@ void Renderer::open_loop(int i) {
   const LinearStep& u = uop(i);
   const std::string& name = std::get<std::string>(u.arg);
   const std::string &begin = src(u, 0).text, &end = src(u, 1).text;
-  if (u.src.size() == 3 && dialect_ == Dialect::C && style_ != CStyle::Plain)
+  const auto unrolls = [&](int loop) { return uop(loop).src.size() == 3; };
+  // Copies of copies would multiply the code.
+  bool is_inner = true;
+  for (int k = i + 1, depth = 1; depth > 0 && is_inner; ++k) {
+    if (uop(k).kind == StepKind::Loop) ++depth, is_inner = !unrolls(k);
+    if (uop(k).kind == StepKind::EndLoop) --depth;
+  }
+  if (unrolls(i) && is_inner && dialect_ == Dialect::C && style_ != CStyle::Plain)
     line("#pragma clang loop unroll_count(", std::get<Scalar>(uop(u.src[2]).arg).to_int64(), ")");
   if (i == kernel_.split)
     line("for (i64 ", name, " = split_at(", end, ", part, parts), ", name, "_end = split_at(", end,

@@ -108,6 +108,23 @@ std::string hidden(const Hidden& row, std::string_view operands) {
                            operands.substr(0, comma));
 }
 
+// A 64-bit difference. Of the high half of a product of 32-bit integers less a number whose low
+// half is 0 the assembler loses the carry that means "no borrow": it adds the negated number to the
+// product before it takes the high half. So it may not see where the difference begins.
+std::string apart(std::string_view name, std::string_view operands) {
+  const std::size_t comma = operands.find(','), next = operands.find(',', comma + 1);
+  const std::string_view target = operands.substr(0, comma);
+  std::string_view first = operands.substr(comma + 1, next - comma - 1);
+  first.remove_prefix(first.find_first_not_of(' '));
+  constexpr std::string_view kBegin =
+      "\t{ .reg .b32 z; .reg .b64 zero, x; mov.u32 z, %ctaid.z; cvt.u64.u32 zero, z; ";
+  if (name == "neg.s64")
+    return fmt::format("{}neg.s64 x, {}; xor.b64 {}, x, zero; }}\n", kBegin, first, target);
+  if (first.front() != '%') return fmt::format("\tsub.s64 {};\n", operands);
+  return fmt::format("{}xor.b64 x, {}, zero; sub.s64 {}, x{}; }}\n", kBegin, first, target,
+                     operands.substr(next));
+}
+
 // Mends what the assembler gets wrong. An array in shared memory whose values are unused may also
 // lose its place but not its reads, which then are of an illegal address: a volatile read at the
 // end of the kernel uses it.
@@ -120,10 +137,12 @@ std::string mended(std::string_view ptx) {
     const auto row = std::ranges::find(kHidden, code.substr(0, 7), &Hidden::name);
     if (code.starts_with("ret;")) out += uses;
     if (line.starts_with('}')) uses.clear();
-    if (row == kHidden.end())
-      out += line;
-    else
+    if (row != kHidden.end())
       out += hidden(*row, code.substr(8, code.find(';') - 8));
+    else if (code.starts_with("sub.s64") || code.starts_with("neg.s64"))
+      out += apart(code.substr(0, 7), code.substr(8, code.find(';') - 8));
+    else
+      out += line;
     if (const std::size_t end = code.find_first_of("[;"); code.starts_with(".shared"))
       uses += fmt::format("\t{{ .reg .b16 x; ld.volatile.shared.u8 x, [{}]; }}\n",
                           code.substr(code.rfind(' ', end) + 1, end - code.rfind(' ', end) - 1));
@@ -147,7 +166,7 @@ std::string compile_to_ptx(const std::string& source, int capability, const Cuda
 std::string kept_ptx(clang::ObjectCache& cache, const std::string& source, int capability,
                      const CudaOptions& options) {
   const std::filesystem::path program = compiler_of(options);
-  const std::string key = "ptx-hidden-2-" + content_hash(fmt::format(
+  const std::string key = "ptx-hidden-3-" + content_hash(fmt::format(
                                                 "{}\n{}\n{}\n{}\n{}", program.string(),
                                                 clang::version_of(program, options.compiler_limits),
                                                 fmt::join(flags_for(capability, options), " "),

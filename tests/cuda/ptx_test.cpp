@@ -182,6 +182,44 @@ TEST(Ptx, OperandsOfIntegerMaximaAreHidden) {
             1);
 }
 
+// The assembler loses the borrow of a 64-bit difference that begins with the high half of a product
+// of 32-bit integers, as a division by a constant does (ptx.cpp).
+TEST(Ptx, SixtyFourBitDifferencesBeginWithSomethingUnknown) {
+  std::vector<LazyOpPtr> kernels;
+  for (const char* const formula :
+       {"cast(floor_div(x[64]:u32, 5), i64) - y[64]:i64",
+        "y[64]:i64 - cast(floor_div(x[64]:u16, 7), i64)", "-y[64]:i64 * 3",
+        "where(x[64]:i64 < y[64]:i64, 5 - x[64]:i64, -y[64]:i64)"})
+    kernels.push_back(define::parse(formula).kernel());
+  std::istringstream lines(cuda_ptx(kernels, 90));
+  int differences = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.find("sub.s64") == line.npos && line.find("neg.s64") == line.npos) continue;
+    ++differences;
+    EXPECT_THAT(line, HasSubstr("mov.u32 z, %ctaid.z;"));
+  }
+  EXPECT_GE(differences, 4);
+}
+
+// Loops around unrolled loops are not unrolled, too: copies of copies are slow to compile, and the
+// driver's assembler made wrong code of 35,000 lines.
+TEST(Ptx, OnlyInnerLoopsAreUnrolled) {
+  const Shape shape{3, 40, 40};
+  const auto x = LazyOp::load(1, DType::Float32, ShapeTracker({View::strided(shape, {0, 1, 40})}));
+  const auto inner = LazyOp::reduce(Op::ReduceSum, LazyOp::unary(Op::Sin, x), {2});
+  const auto kernel =
+      LazyOp::store(ShapeTracker::contiguous({3, 1, 1}),
+                    LazyOp::reduce(Op::ReduceSum, LazyOp::unary(Op::Exp2, inner), {1}));
+  CudaOptions options;
+  options.codegen.opts = Opts{{OptKind::Unroll, {8}}};
+  options.grid = cuda::parse_grid_opts("threads(32)");
+  const std::string source = cuda_source(kernel, options);
+  std::size_t pragmas = 0;
+  for (std::size_t at = 0; (at = source.find("unroll_count(8)", at)) != source.npos; ++at)
+    ++pragmas;
+  EXPECT_EQ(pragmas, 1U) << source;
+}
+
 // An array whose sum is unused must keep its place: the assembler in the driver dropped it, but not
 // its reads.
 TEST(Ptx, ArraysInSharedMemoryAreUsedToTheEnd) {
