@@ -180,29 +180,6 @@ class Tests {
     judge(test, explanation(size), near, of, 2, left);
   }
 
-  /// Tests if all rows (`rows_of`) are scaled alike, by more than `most_bias`: the errors of a row,
-  /// whose elements share sums, count once, by the factor that fits them.
-  void scaled(const std::vector<std::int64_t>& rows, double most_bias) {
-    std::map<std::int64_t, std::pair<double, double>> fits;  // sum of error * result, of result^2
-    for (const std::size_t i : kept_) {
-      auto& [product, square] = fits[rows[i]];
-      product += u_.candidate[i] * u_.exact[i];
-      square += u_.exact[i] * u_.exact[i];
-    }
-    std::vector<std::pair<double, double>> factors;
-    for (const auto& [row, fit] : fits)
-      if (fit.second > 0) factors.emplace_back(fit.first / fit.second, 1);
-    const double size = weighted_median(factors);
-    if (!(std::abs(size) > kBeyondBias * most_bias)) return;
-    std::int64_t near = 0;
-    for (const auto& [factor, weight] : factors)
-      near += std::abs(factor - size) < std::abs(factor) && std::abs(factor) > most_bias ? 1 : 0;
-    std::vector<std::pair<double, double>> left;
-    for (const std::size_t i : kept_)
-      left.emplace_back(std::abs(u_.candidate[i] - size * u_.exact[i]) / size_of(i), 1);
-    judge("scale", fmt::format("scaled by {:.6g}", 1 + size), near, std::ssize(factors), 2, left);
-  }
-
   /// The largest error beyond what bias explains.
   void largest() {
     // Of an order that is independent of the values; of any order, where no partial sum is above
@@ -645,17 +622,6 @@ void test_fitted(const Unrounded& u, std::span<const std::int64_t> shape, Tests&
       });
 }
 
-// The most, relative to a result, that sums of terms of one sign and a few roundings and functions
-// may be off in one direction.
-double largest_bias(const KernelProgram& program, DType output, const Arithmetic& a) {
-  constexpr double kRoundings = 16, kOfOutput = 8;
-  double terms = 0;
-  for (const Region& region : program.regions)
-    for (const ProgramNode& node : region.nodes)
-      if (node.op == Op::ReduceSum) terms += static_cast<double>(node.terms);
-  return (terms + kRoundings) * a.rounding.unit + kOfOutput * ball::Unit(output).relative;
-}
-
 ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, const Buffer& output,
                      const Profile& profile, bool thorough) {
   ErrorEvidence out;
@@ -718,9 +684,6 @@ ErrorEvidence gather(const LazyOpPtr& kernel, std::span<Buffer* const> inputs, c
   const auto rows = many && tests.has_facts() ? rows_of(kept, u.elements, 0) : std::nullopt;
   if (rows && 2 * std::set(rows->begin(), rows->end()).size() >= rows->size())
     test_fitted(u, shape, tests);
-  if (many && !tests.has_facts())
-    if (const auto shared = rows_of(kept, u.elements, 0))
-      tests.scaled(*shared, largest_bias(kept, output.dtype(), a));
   if (tests.miss_terms() || !many) {
     tests.conclude();
     return out;
