@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "touchstone/base/suggest.h"
+#include "touchstone/cli/judging/definition_text.h"
 #include "touchstone/cli/judging/kernel_io.h"
 #include "touchstone/cli/program/terminal.h"
 #include "touchstone/cli/program/verbs.h"
@@ -54,9 +55,10 @@ void print_op_table(const std::vector<Op>& ops) {
   for (const OpInfo& row : op_table)
     if (!is_elementwise(row.op) && !is_reduce(row.op)) others.push_back(lower_name(row.op));
   fmt::print(
-      "Reduces take the terms of their axes as operands. `touchstone ops NAME` shows examples. "
-      "These compute nothing: {}\n",
-      fmt::join(others, " "));
+      "Reduces take the terms of their axes as operands. These compute nothing: {}\n\n"
+      "Functions and composites, which formulas name:\n{}"
+      "`touchstone ops NAME` shows examples, signatures and forms.\n",
+      fmt::join(others, " "), definition_names());
 }
 
 void print_op_json(Op op) {
@@ -108,15 +110,29 @@ Op computing_op(const std::string& word) {
 
 int run_ops(const OpsOptions& options) {
   std::vector<Op> ops;
-  for (const std::string& word : options.names) ops.push_back(computing_op(word));
-  const bool all = ops.empty();
+  std::vector<const define::Definition*> definitions;
+  for (const std::string& word : options.names) {
+    const auto named = std::ranges::find(define::definitions(), word, &define::Definition::name);
+    if (named != define::definitions().end()) definitions.push_back(&*named);
+    const auto op = op_from_name(word);
+    const std::vector<Op> known = computing_ops();
+    if (op && std::ranges::find(known, *op) != known.end())
+      ops.push_back(*op);
+    else if (op)
+      computing_op(word);  // throws
+    else if (named == define::definitions().end())
+      definitions.push_back(&define::definition(word));  // throws, or finds what libraries call it
+  }
+  const bool all = options.names.empty();
   if (all) ops = computing_ops();
   if (options.json) {
     for (const Op op : ops) print_op_json(op);
+    for (const define::Definition* d : definitions) fmt::print("{}\n", definition_json(*d).dump());
   } else if (all) {
     print_op_table(ops);
   } else {
     for (const Op op : ops) print_one_op(op);
+    for (const define::Definition* d : definitions) fmt::print("{}", definition_text(*d));
   }
   return kExitOk;
 }

@@ -7,6 +7,7 @@
 #include "touchstone/base/file.h"
 #include "touchstone/clang/clang_options.h"
 #include "touchstone/clang/compiler.h"
+#include "touchstone/cli/judging/definition_text.h"
 #include "touchstone/cli/judging/kernel_io.h"
 #include "touchstone/cli/models/kernels_page.h"
 #include "touchstone/cli/models/layout_text.h"
@@ -27,20 +28,15 @@ namespace {
 constexpr int kLeastCapability = 70;  // of the PTX shown, which later GPUs also run
 
 void list_definitions(bool as_json) {
-  if (as_json) {
-    for (const define::Definition& d : define::definitions())
-      fmt::print("{}\n", nlohmann::ordered_json{{"name", d.name()},
-                                                {"group", d.group},
-                                                {"signature", d.signature},
-                                                {"summary", d.summary}}
-                             .dump());
-    return;
-  }
   std::string group;
   for (const define::Definition& d : define::definitions()) {
+    if (as_json) {
+      fmt::print("{}\n", definition_json(d).dump());
+      continue;
+    }
     if (d.group != group) fmt::print("{}{}\n", group.empty() ? "" : "\n", bold(d.group));
     group = d.group;
-    fmt::print("  {}\n      {}\n", d.signature, dim(d.summary));
+    fmt::print("{}", definition_text(d));
   }
 }
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 
 #include <gmock/gmock.h>
+#include <nlohmann/json.hpp>
 
 #include "command.h"
 #include "touchstone/base/counted.h"
@@ -110,6 +112,27 @@ TEST_F(CliUsage, OpsIsATableOfOperandsTypesAndResults) {
   const Answer json = touchstone_run("ops --json");
   EXPECT_EQ(std::count(json.text.begin(), json.text.end(), '\n'), 21);
   EXPECT_THAT(json.text, HasSubstr(R"({"op":"mulacc","operands":3,"commutes":false,"results":[)"));
+}
+
+TEST_F(CliUsage, OpsAndTheListOfKernelsHaveEveryDefinitionWithItsForms) {
+  const std::string table = touchstone_run("ops").text, list = touchstone_run("kernel --list").text;
+  std::istringstream lines(touchstone_run("kernel --list --json").text);
+  std::size_t forms = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const auto d = nlohmann::json::parse(line);
+    const std::string name = d["name"];
+    EXPECT_THAT(table, testing::ContainsRegex(" " + name + "[ \n]"));
+    EXPECT_THAT(list, HasSubstr("  " + d["signature"].get<std::string>() + "\n"));
+    forms += d["forms"].size();
+  }
+  EXPECT_GT(forms, 60U);
+  const std::string softmax = touchstone_run("ops softmax").text;
+  EXPECT_THAT(softmax, HasSubstr("\n      form 'reciprocal': e * (1 / sum(e))\n"));
+  EXPECT_THAT(softmax, HasSubstr("\n      to declare, form 'own type': "));
+  EXPECT_THAT(list, HasSubstr(softmax));
+  EXPECT_THAT(touchstone_run("ops clip").text, StartsWith("  clamp(x, low?, high?)\n"));
+  EXPECT_THAT(touchstone_run("ops max").text, HasSubstr("\n  max(x, axis=all, keep=0)\n"));
+  EXPECT_THAT(touchstone_run("ops softmx").text, HasSubstr("did you mean 'softmax'?"));
 }
 
 TEST_F(CliUsage, AnInputWithoutSizesHasThoseOfItsArray) {
