@@ -67,31 +67,20 @@ bool lie_side_by_side(const LazyOpPtr& reduce, const NodeMap<StillAxes>& still, 
   return reach.fits && reach.side_by_side;
 }
 
-// True if no two outputs of this shape read the same elements of a load, and adjacent terms are
-// adjacent in memory.
-bool is_read_once(const LazyOp& load, const Shape& outputs, std::size_t innermost) {
-  for (std::size_t axis = 0; axis < outputs.size(); ++axis)
-    if (outputs[axis] != sint(1) && stands_along(load, axis)) return false;
-  return is_stride(load, innermost, 1, 1);
-}
-
 // True if vectorizing adjacent outputs is better: a load is contiguous along the last output axis
-// or, as in a matrix product, constant while another one moves, which several outputs read.
+// or, as in a matrix product, constant while another one moves.
 bool outputs_serve_better(const LazyOp& reduce, std::size_t lane) {
   const std::vector<int>& axes = reduce.reduce_arg().axes;
-  const auto inner = innermost(reduce);
-  bool moves = false, stays = false, shares = false;
+  bool moves = false, stays = false;
   for (const LazyOp* node : ordered_nodes(reduce)) {
     if (node->op() != Op::Load || std::ranges::all_of(axes, [&](int a) {
           return stands_along(*node, static_cast<std::size_t>(a));
         }))
       continue;
     if (is_stride(*node, lane, -1, -1) || is_stride(*node, lane, 1, 1)) return true;
-    const bool stands = stands_along(*node, lane);
-    (stands ? stays : moves) = true;
-    shares = shares || (!stands && !(inner && is_read_once(*node, reduce.shape(), *inner)));
+    (stands_along(*node, lane) ? stays : moves) = true;
   }
-  return moves && stays && shares;
+  return moves && stays;
 }
 
 bool is_long_and_free(const LazyOp& reduce) {

@@ -55,13 +55,14 @@ class V {
 };
 
 // Each is within a few ULP of its function except where its own intermediate values overflow or
-// cancel.
+// cancel. `kCalls`: exponentials within are FUNCTION nodes, else EXP2 of x log2 e, off by |x| ULP.
+template <bool kCalls>
 class Formulas {
  public:
   /// y: of a function of two operands.
   static V of(NamedFunction function, const V& x, const V& y) {
     switch (function) {
-      case NamedFunction::Exp: return exp(x);
+      case NamedFunction::Exp: return exp2(x * std::numbers::log2e);
       case NamedFunction::Expm1: return expm1(x);
       case NamedFunction::Log: return log(x);
       case NamedFunction::Log10:
@@ -126,7 +127,9 @@ class Formulas {
     return where(equal(x, 0), x, where(x < 0, -magnitude, magnitude));
   }
 
-  static V exp(const V& x) { return exp2(x * std::numbers::log2e); }
+  static V exp(const V& x) {
+    return kCalls ? call(NamedFunction::Exp, x) : of(NamedFunction::Exp, x, x);
+  }
   static V log(const V& x) { return unary(Op::Log2, x) * std::numbers::ln2; }
   static V sigmoid(const V& x) { return recip(exp2(x * -std::numbers::log2e) + 1); }
 
@@ -433,15 +436,21 @@ constexpr bool is_wide(NamedFunction f) {
   return info(f).arity == 2 || std::ranges::find(kWide, f) != std::end(kWide);
 }
 
-}  // namespace
-
-LazyOpPtr decomposed(NamedFunction function, const std::vector<LazyOpPtr>& operands) {
+LazyOpPtr formula_of(NamedFunction function, const std::vector<LazyOpPtr>& operands, bool calls) {
   const DType own = operands.at(0)->dtype();
   const DType in = is_wide(function) ? DType::Float64 : itemsize(own) < 4 ? DType::Float32 : own;
   const auto as = [](const LazyOpPtr& x, DType to) {
     return x->dtype() == to ? x : LazyOp::cast(x, to);
   };
-  return as(Formulas::of(function, V(as(operands[0], in)), V(as(operands.back(), in))).node(), own);
+  const V x(as(operands[0], in)), y(as(operands.back(), in));
+  const V made = calls ? Formulas<true>::of(function, x, y) : Formulas<false>::of(function, x, y);
+  return as(made.node(), own);
+}
+
+}  // namespace
+
+LazyOpPtr decomposed(NamedFunction function, const std::vector<LazyOpPtr>& operands) {
+  return formula_of(function, operands, false);
 }
 
 namespace {
@@ -454,9 +463,9 @@ LazyOpPtr replaced(const LazyOpPtr& kernel, bool keeps, const HasCode& has_code)
     if (made->op() != Op::Function || made->function_arg().or_last) return made;
     if (has_code && has_code(*made)) return made;
     const NamedFunction function = made->function_arg().function;
-    LazyOpPtr formula = decomposed(function, src);
+    LazyOpPtr formula = formula_of(function, src, !keeps);
     const bool calls = function == NamedFunction::Gelu || function == NamedFunction::GeluTanh ||
-                       function == NamedFunction::Silu;
+                       function == NamedFunction::Silu || !keeps;
     if (calls) formula = replaced(formula, keeps, has_code);
     if (!keeps) return formula;
     if (info(function).exact) return made;

@@ -1,5 +1,8 @@
 // Layouts as expressions of an index.
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <utility>
 
 #include "touchstone/base/error.h"
 #include "touchstone/symbolic/notation/reading.h"
@@ -129,6 +132,14 @@ void read_cute(Draft& d, std::string_view text) {
   do stages.push_back(stage(s));
   while (s.take("o"));
   if (s.now().kind != Word::End) s.fail("expected \"o\" or the end");
+  if (const Stage last = stages.back();
+      last.kind == Stage::Swizzle) {  // of all numbers of its bits
+    const int bits = last.base + last.bits + std::abs(last.shift);
+    Stage all;
+    all.shape = {Int(std::int64_t{1} << bits)};
+    all.stride = {Int(1)};
+    stages.push_back(std::move(all));
+  }
   if (stages.back().kind != Stage::Layout) s.fail("the last part must be a layout, as (4,8):(8,1)");
   Int size = 1;
   for (const Int& n : stages.back().shape) size = size * n;

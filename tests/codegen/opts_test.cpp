@@ -168,15 +168,6 @@ TEST(Opts, HandCodedOnesAreWhatIsAppliedWithoutAny) {
   EXPECT_EQ(rows(Op::ReduceSum, 4096), "sums(16)");
   EXPECT_EQ(rows(Op::ReduceMax, 4096), "sums(64)");
   EXPECT_EQ(rows(Op::ReduceMax, 128), "sums(16)");
-  // A matrix that one row reads once; that two rows share.
-  const auto by_transposed = [](std::int64_t m) {
-    const LazyOpPtr a = LazyOp::load(1, kFloat, strided({m, 50, 64}, {64, 0, 1})),
-                    b = LazyOp::load(2, kFloat, strided({m, 50, 64}, {0, 64, 1}));
-    return str(hand_coded_optimizations(
-        written(LazyOp::reduce(Op::ReduceSum, LazyOp::binary(Op::Mul, a, b), {2}))));
-  };
-  EXPECT_EQ(by_transposed(1), "sums(16)");
-  EXPECT_TRUE(by_transposed(2).starts_with("lanes(")) << by_transposed(2);
   const auto sums = [](DType type, std::int64_t terms) {
     const LazyOpPtr x = LazyOp::load(1, type, ShapeTracker::contiguous({terms}));
     return str(hand_coded_optimizations(written(LazyOp::reduce(Op::ReduceMax, x, {0}))));

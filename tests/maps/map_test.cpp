@@ -71,6 +71,10 @@ TEST(Layout, InjectiveOrTwoPointsMeet) {
   ASSERT_EQ(r.points.size(), 2U);
   EXPECT_NE(r.points[0], r.points[1]);
   EXPECT_EQ(bijective(cute("Swizzle<3,0,3> o (8,8):(8,1)")).verdict, Verdict::Yes);
+  // Alone, of the numbers that have its bits.
+  for (const auto& [alone, whole] : {std::pair("Swizzle<2,1,3>", "Swizzle<2,1,3> o 64:1"),
+                                     std::pair("Swizzle<2,0,-2>", "Swizzle<2,0,-2> o 16:1")})
+    EXPECT_EQ(same(cute(alone), cute(whole)).verdict, Verdict::Yes) << alone;
   EXPECT_EQ(surjective(cute("(4,8):(16,1)")).what, "no point has 8, of [0, 55]");
 }
 
