@@ -110,8 +110,9 @@ void time_launches(const CudaOptions& options) {
   const double seconds = median_seconds([&] {
     for (int i = 0; i < kLaunches; ++i) engine->launch(*program, launch);
   });
-  fmt::print("{{\"launch of an empty kernel and the wait for it, of {}\": {:.2f}, \"unit\": \"us\"}}\n",
-             kLaunches, seconds * 1e6 / kLaunches);
+  fmt::print(
+      "{{\"launch of an empty kernel and the wait for it, of {}\": {:.2f}, \"unit\": \"us\"}}\n",
+      kLaunches, seconds * 1e6 / kLaunches);
 }
 
 }  // namespace
