@@ -35,8 +35,8 @@ constexpr Infix kOfC[] = {
     {"%", kTruncMod, 11},
 };
 constexpr Infix kOfPython[] = {
-    {"if", kIf, 1}, {"or", kOr, 2}, {"and", kAnd, 3}, {"==", kEq, 7}, {"!=", kNe, 7}, {"<", kLt, 7}, {"<=", kLe, 7},
-    {">", kGt, 7}, {">=", kGe, 7}, {"|", kBitOr, 8}, {"^", kBitXor, 8}, {"&", kBitAnd, 9}, {"<<", kLeft, 9},
+    {"if", kIf, 1}, {"or", kOr, 2}, {"and", kAnd, 3}, {"==", kEq, 5}, {"!=", kNe, 5}, {"<", kLt, 5}, {"<=", kLe, 5},
+    {">", kGt, 5}, {">=", kGe, 5}, {"|", kBitOr, 6}, {"^", kBitXor, 7}, {"&", kBitAnd, 8}, {"<<", kLeft, 9},
     {">>", kRight, 9}, {"+", kAdd, 10}, {"-", kSub, 10}, {"*", kMul, 11}, {"//", kFloor, 11}, {"/", kNoRatio, 11},
     {"%", kFloorMod, 11}, {"**", kPower, 14},
 };
@@ -50,7 +50,7 @@ constexpr Change kChanges[] = {
     {Language::Halide, {"/", kFloor, 11}}, {Language::Halide, {"%", kFloorMod, 11}},
     {Language::Mlir, {"floordiv", kFloor, 11}}, {Language::Mlir, {"ceildiv", kCeil, 11}},
     {Language::Mlir, {"mod", kFloorMod, 11}}, {Language::Isl, {"/", kRatio, 11}},
-    {Language::Isl, {"mod", kFloorMod, 14}}, {Language::Isl, {"=", kEq, 7}},
+    {Language::Isl, {"mod", kFloorMod, 14}}, {Language::Isl, {"=", kEq, 5}},
     {Language::Isl, {"&", kAnd, 3}}, {Language::Isl, {"&&", kAnd, 3}}, {Language::Isl, {"|", kOr, 2}}, {Language::Isl, {"||", kOr, 2}},
 };
 

@@ -241,3 +241,18 @@ def test_texts_keep_their_meaning_in_the_other_language():
     assert write((a < 3) + b, "sympy") == "b + Piecewise((1, a < 3), (0, True))"
     assert write((-a) % 4, "isl") == "{ [a] -> [((-a) mod 4)] }"
     assert write(a < 3, "isl") == "{ [a] : (a < 3) }"
+
+
+def test_operators_of_bits_bind_as_in_python():
+    rng = random.Random(8)
+
+    def drawn(depth):
+        if depth == 0:
+            return rng.choice(["x", "y", "1", "2", "3", "5", "6"])
+        return f"{drawn(depth - 1)} {rng.choice(['|', '^', '&', '>>', '+', '==', '<'])} {drawn(rng.randrange(depth))}"
+
+    for text in ["5 | 3 ^ x", "x & y >> 1", *(drawn(rng.choice([2, 3])) for _ in range(COUNT))]:
+        (node,) = read(text, "python", {"x": (0, 3), "y": (0, 3)})
+        for x in range(4):
+            for y in range(4):
+                assert node.evaluate({"x": x, "y": y}) == int(eval(text, {"x": x, "y": y})), (text, x, y)
